@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * surgent.h - the contract between the shims (C, one build per Slurm release) and the core
+ * (libsurgent.so, Rust, one build for all releases). Read by cc for the shims and by bindgen for the core.
+ *
+ * Rules
+ *  - Every struct that may grow begins with `size`, filled in by the side that makes the struct. The other
+ *    side reads no further than `size`. Fields are only ever appended; nothing is removed or reordered.
+ *  - A change that breaks this raises SURGENT_ABI; a shim and a core of different SURGENT_ABI refuse each other.
+ *  - Views are borrowed: they and all they point to are valid only during the call. Each side copies what it keeps.
+ *  - Strings are NUL-terminated bytes of no promised encoding, or NULL for "none".
+ *  - Slurm's sentinels (NO_VAL, INFINITE ...) end in the shims. Here, an unknown or absent number is
+ *    SURGENT_NONE32 / SURGENT_NONE64, and nothing else.
+ *  - Times are Unix seconds; 0 means "not set".
+ *  - No function of the core blocks, and none may be called from within a callback of a snapshot.
+ */
+#ifndef SURGENT_H
+#define SURGENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SURGENT_ABI 1u
+#define SURGENT_NONE32 0xffffffffu
+#define SURGENT_NONE64 0xffffffffffffffffull
+
+/* Which shim is speaking. */
+#define SURGENT_SHIM_JOB_SUBMIT 1u
+#define SURGENT_SHIM_PREEMPT 2u
+
+/* Levels of surgent_host_t.log. */
+#define SURGENT_LOG_ERROR 1u
+#define SURGENT_LOG_INFO 2u
+#define SURGENT_LOG_VERBOSE 3u
+#define SURGENT_LOG_DEBUG 4u
+
+/* An amount of one generic resource, e.g. name "gpu", type "a100" or NULL, count 4. */
+typedef struct surgent_gres {
+	const char *name;
+	const char *type;
+	uint64_t count;
+} surgent_gres_t;
+
+/* surgent_node_view_t.flags */
+#define SURGENT_NODE_DOWN 0x01u         /* down, failing, not responding or of unknown state */
+#define SURGENT_NODE_DRAIN 0x02u        /* takes no new jobs */
+#define SURGENT_NODE_COMPLETING 0x04u   /* an ended job is still being cleaned up */
+#define SURGENT_NODE_RESERVED 0x08u     /* in a maintenance or other reservation now */
+#define SURGENT_NODE_POWERED_DOWN 0x10u /* powered down, powering down or powering up */
+
+/* One node as the scheduler sees it. */
+typedef struct surgent_node_view {
+	uint32_t size;
+	uint32_t index; /* position in Slurm's node table; what the other views refer to */
+	uint32_t flags;
+	uint32_t cpus;       /* CPUs that jobs may use */
+	uint64_t memory_mib; /* memory that jobs may use */
+	const char *name;
+	const char *features;       /* active features, comma separated */
+	const surgent_gres_t *gres; /* what the node has for jobs, used or not */
+	uint32_t gres_count;
+	uint32_t reserved0;
+} surgent_node_view_t;
+
+/* What a running job holds on one node. */
+typedef struct surgent_holding {
+	uint32_t node_index;
+	uint32_t cpus;
+	uint64_t memory_mib;
+	const surgent_gres_t *gres;
+	uint32_t gres_count;
+	uint32_t reserved0;
+} surgent_holding_t;
+
+/* One generic resource that a waiting job asks for; each count is 0 where not asked. */
+typedef struct surgent_gres_request {
+	const char *name;
+	const char *type;
+	uint64_t per_node;
+	uint64_t per_job;
+	uint64_t per_task;
+	uint64_t per_socket;
+} surgent_gres_request_t;
+
+/* surgent_job_view_t.state */
+#define SURGENT_STATE_PENDING 1u
+#define SURGENT_STATE_RUNNING 2u
+#define SURGENT_STATE_SUSPENDED 3u
+#define SURGENT_STATE_ENDED 4u
+
+/* surgent_job_view_t.flags */
+#define SURGENT_JOB_BATCH 0x0001u       /* has a batch script (else interactive) */
+#define SURGENT_JOB_REQUEUE 0x0002u     /* its user lets it be requeued */
+#define SURGENT_JOB_WHOLE_NODE 0x0004u  /* asks for / holds whole nodes (--exclusive) */
+#define SURGENT_JOB_COMPLETING 0x0008u  /* ended or requeued, still being cleaned up */
+#define SURGENT_JOB_CONFIGURING 0x0010u /* nodes are being booted for it */
+#define SURGENT_JOB_HET 0x0020u         /* component of a heterogeneous job */
+#define SURGENT_JOB_HELD 0x0040u        /* pending and held */
+#define SURGENT_JOB_BLOCKED 0x0080u     /* pending for a reason that free nodes do not mend */
+#define SURGENT_JOB_MEM_PER_CPU 0x0100u /* request_memory_mib is per CPU, else per node */
+#define SURGENT_JOB_EXEMPT 0x0200u      /* Slurm itself will not let it be preempted now */
+
+/*
+ * One job. Of a job that is neither pending nor running or suspended only id, state, flags, times and comments
+ * are filled in. `holdings` belong to a running or suspended job, the request_* fields to a pending one.
+ */
+typedef struct surgent_job_view {
+	uint32_t size;
+	uint32_t job_id;
+	uint32_t array_job_id;  /* 0 if not of an array */
+	uint32_t array_task_id; /* SURGENT_NONE32 if not one task of an array */
+	uint32_t het_job_id;    /* 0 if not heterogeneous */
+	uint32_t user_id;
+	uint32_t state;
+	uint32_t flags;
+	uint32_t priority;       /* Slurm's, larger is sooner */
+	uint32_t restart_count;  /* times that it was requeued */
+	uint32_t time_limit_min; /* SURGENT_NONE32: none */
+	uint32_t reserved0;
+	int64_t submit_time;
+	int64_t begin_time; /* not before this */
+	int64_t start_time;
+	int64_t end_time;     /* when Slurm expects or knows it to end */
+	int64_t preempt_time; /* when its preemption began */
+	const char *name;
+	const char *user_name;
+	const char *account;
+	const char *qos;
+	const char *partition;
+	const char *comment;
+	const char *admin_comment;
+
+	const surgent_holding_t *holdings;
+	uint32_t holding_count;
+
+	uint32_t request_min_nodes;
+	uint32_t request_max_nodes; /* SURGENT_NONE32: no limit */
+	uint32_t request_min_cpus;  /* in all */
+	uint32_t request_tasks;     /* SURGENT_NONE32: not given */
+	uint32_t request_tasks_per_node;
+	uint32_t request_cpus_per_task;
+	uint32_t request_cpus_per_node; /* at least, on each node */
+	uint64_t request_memory_mib;    /* see SURGENT_JOB_MEM_PER_CPU; 0: not given */
+	const surgent_gres_request_t *request_gres;
+	uint32_t request_gres_count;
+	uint32_t candidate_count;
+	const uint32_t *candidates; /* indexes of the nodes that it may use: its partition less excluded nodes */
+	const uint32_t *required;   /* indexes of nodes that it must have */
+	uint32_t required_count;
+	uint32_t reserved1;
+	const char *request_features; /* the --constraint text */
+	const char *request_licenses;
+	const char *reservation;
+} surgent_job_view_t;
+
+/* Where the shim puts what it reads. The core fills this in and hands it to surgent_host_t.snapshot. */
+typedef struct surgent_sink {
+	uint32_t size;
+	uint32_t reserved0;
+	void *context;
+	void (*node)(void *context, const surgent_node_view_t *node);
+	void (*job)(void *context, const surgent_job_view_t *job);
+} surgent_sink_t;
+
+/* surgent_host_t.snapshot */
+#define SURGENT_SNAPSHOT_OK 0
+#define SURGENT_SNAPSHOT_NOT_READY 1  /* Slurm has not loaded its state yet */
+#define SURGENT_SNAPSHOT_BAD_LAYOUT 2 /* a record's magic number is wrong: the shim does not fit this slurmctld */
+
+/* What a shim offers the core. A slot that a shim has nothing for is NULL. */
+typedef struct surgent_host {
+	uint32_t size;
+	uint32_t abi;           /* SURGENT_ABI that the shim was compiled with */
+	uint32_t shim;          /* SURGENT_SHIM_* */
+	uint32_t slurm_version; /* major << 16 | minor << 8 | micro */
+	const char *slurm_conf; /* path of slurm.conf; copied by the core */
+	const char *state_dir;  /* StateSaveLocation; copied by the core */
+	/* Writes one line to Slurm's log. Any thread. */
+	void (*log)(uint32_t level, const char *line);
+	/*
+	 * Takes Slurm's read locks, gives every node to sink->node and then every job that matters to sink->job,
+	 * lets go. Returns SURGENT_SNAPSHOT_*. Only from a thread that holds no Slurm lock.
+	 * Jobs that matter: all that run, are suspended or completing, and the pending ones that have a comment.
+	 */
+	int (*snapshot)(const surgent_sink_t *sink);
+	/* Has Slurm's scheduler look at its whole queue soon. Only from a thread that holds no Slurm lock. */
+	void (*nudge)(void);
+} surgent_host_t;
+
+/* What job_submit and job_modify may change; each returns nothing and copies the text. */
+typedef struct surgent_answer {
+	uint32_t size;
+	uint32_t reserved0;
+	void *context;
+	void (*message)(void *context, const char *text); /* shown to the user by sbatch, srun, salloc, scontrol */
+	void (*set_admin_comment)(void *context, const char *text);
+	void (*set_priority)(void *context, uint32_t priority);
+	void (*set_requeue)(void *context, bool requeue);
+} surgent_answer_t;
+
+/* surgent_request_view_t.flags */
+#define SURGENT_REQUEST_REQUEUE_UNSET 0x1u /* the user said neither --requeue nor --no-requeue */
+#define SURGENT_REQUEST_HELD 0x2u          /* the user asked for it to be held (priority 0) */
+#define SURGENT_REQUEST_BATCH 0x4u         /* comes with a batch script */
+
+/* A submission, or a change that somebody asks for (then each absent string means "unchanged"). */
+typedef struct surgent_request_view {
+	uint32_t size;
+	uint32_t flags;
+	uint32_t user_id;   /* whose job it is */
+	uint32_t by_user_id; /* who asks */
+	const char *comment;
+	const char *admin_comment;
+} surgent_request_view_t;
+
+/* The job that somebody wants to change, as it is now. */
+typedef struct surgent_subject_view {
+	uint32_t size;
+	uint32_t job_id;
+	uint32_t state; /* SURGENT_STATE_* */
+	uint32_t user_id;
+	const char *comment;
+	const char *admin_comment;
+} surgent_subject_view_t;
+
+/* What surgent_job_submit and surgent_job_modify want the shim to return to Slurm. */
+#define SURGENT_ACCEPT 0
+#define SURGENT_REFUSE 1
+
+/* One question of Slurm's about one pair of jobs. */
+typedef struct surgent_pair_view {
+	uint32_t size;
+	uint32_t preemptee_id;
+	uint32_t preemptor_id;
+	uint32_t preemptee_flags; /* SURGENT_JOB_BATCH, _REQUEUE */
+	uint32_t preemptee_state; /* SURGENT_STATE_* */
+	uint32_t reserved0;
+	int64_t preemptee_start_time;
+	int64_t preemptee_preempt_time;
+	const char *preemptor_admin_comment;
+} surgent_pair_view_t;
+
+/* surgent_preempt_mode */
+#define SURGENT_MODE_OFF 0u
+#define SURGENT_MODE_REQUEUE 1u
+
+/* Exported by the core. surgent_core_abi is the one that must never change its type. */
+uint32_t surgent_core_abi(void);
+
+/*
+ * Called by a shim's init(), once or many times. Returns 0 if the core accepts the shim; else the shim must
+ * fail its init(). The core has then logged why.
+ */
+int surgent_attach(const surgent_host_t *host);
+/* Called by a shim's fini(). After the last detach the core's thread ends by itself; nothing waits for it. */
+void surgent_detach(uint32_t shim);
+
+int surgent_job_submit(const surgent_request_view_t *request, const surgent_answer_t *answer);
+int surgent_job_modify(const surgent_request_view_t *change, const surgent_subject_view_t *subject,
+		       const surgent_answer_t *answer);
+
+bool surgent_preemptable(const surgent_pair_view_t *pair);
+/* Any thread, Slurm's read locks at most. start_time tells one run of a job from the next. */
+uint32_t surgent_preempt_mode(uint32_t job_id, int64_t start_time, int64_t preempt_time);
+/* Smaller is taken first. */
+uint32_t surgent_preempt_priority(uint32_t job_id, int64_t preempt_time);
+uint32_t surgent_preempt_grace_s(uint32_t job_id);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
