@@ -2,6 +2,7 @@
 //! Tests on a real Slurm cluster on this machine. See `tests/support`.
 
 #[path = "../support/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the demo uses the rest")]
 mod support;
 
 mod harness;

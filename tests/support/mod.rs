@@ -8,9 +8,11 @@ mod failure;
 mod job;
 mod log;
 pub mod places;
+mod training;
 
 pub use cluster::{Cluster, LIMIT, finish};
 pub use conf::Preempt;
 pub use failure::{Failure, Outcome};
 pub use job::{Job, JobId};
 pub use log::LogLine;
+pub use training::{Event, STEPS_PER_EPOCH, Steps, Training};
