@@ -1,2 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! To come.
+//! Slurm's own commands.
+
+pub mod command;
