@@ -146,6 +146,7 @@ impl Collector {
 
     fn request(&mut self, view: &abi::surgent_job_view_t) -> Request {
         let memory = match view.request_memory_mib {
+            _ if view.flags & abi::SURGENT_JOB_ALL_MEMORY != 0 => MemoryRequest::AllOfNode,
             0 => MemoryRequest::Unsaid,
             mib if view.flags & abi::SURGENT_JOB_MEM_PER_CPU != 0 => MemoryRequest::PerCpu(mib),
             mib => MemoryRequest::PerNode(mib),

@@ -224,6 +224,8 @@ pub enum MemoryRequest {
     PerNode(u64),
     /// So much for each CPU.
     PerCpu(u64),
+    /// All that its nodes have (`--mem=0`).
+    AllOfNode,
 }
 
 /// One generic resource that a job asks for; a count of 0 is not asked.
