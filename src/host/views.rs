@@ -139,6 +139,7 @@ impl Collector {
                 submit: UnixTime(view.submit_time),
                 blocked: view.flags & blocking != 0 || too_early,
                 request,
+                record,
                 admin_comment: admin_comment.to_vec(),
             });
         }

@@ -164,6 +164,8 @@ pub struct WaitingJob {
     pub blocked: bool,
     /// What it asks for.
     pub request: Request,
+    /// Surgent's record of it.
+    pub record: Option<Record>,
     /// The whole AdminComment.
     pub admin_comment: Vec<u8>,
 }
