@@ -139,8 +139,13 @@ impl<'a> Runner<'a> {
                 log::info!("{}", notes::restored(job, urgent, delayed));
                 Ok(None)
             }
-            Action::ShowWait { urgent, ref waits_for } => {
-                self.rewrite(urgent, facts, &[], |record| record.waits_for.clone_from(waits_for))?;
+            Action::ShowWait {
+                urgent,
+                ref waits_for,
+            } => {
+                self.rewrite(urgent, facts, &[], |record| {
+                    record.waits_for.clone_from(waits_for)
+                })?;
                 Ok(None)
             }
             Action::Reclass { job, class } => {
@@ -204,8 +209,20 @@ impl<'a> Runner<'a> {
 
 fn admin_comment(facts: &Facts, job: JobId) -> Option<&Vec<u8>> {
     let running = facts.job(job).map(|job| &job.admin_comment);
-    let parked = || facts.parked.iter().find(|parked| parked.id == job).map(|job| &job.admin_comment);
-    let waiting = || facts.waiting.iter().find(|waiting| waiting.id == job).map(|job| &job.admin_comment);
+    let parked = || {
+        facts
+            .parked
+            .iter()
+            .find(|parked| parked.id == job)
+            .map(|job| &job.admin_comment)
+    };
+    let waiting = || {
+        facts
+            .waiting
+            .iter()
+            .find(|waiting| waiting.id == job)
+            .map(|job| &job.admin_comment)
+    };
     running.or_else(parked).or_else(waiting)
 }
 

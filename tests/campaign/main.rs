@@ -196,9 +196,17 @@ fn who_cannot_save_is_stopped_only_where_the_site_allows_it_and_patience_is_over
 
     let mut stop = unsavable("[victims]\nunsavable = \"stop\"\n[urgent]\npatience_s = 10\n");
     stop.run(10);
-    assert!(stop.events.is_empty(), "patience is not over yet: {:?}", stop.events);
+    assert!(
+        stop.events.is_empty(),
+        "patience is not over yet: {:?}",
+        stop.events
+    );
     stop.run(10);
-    assert!(stop.happened("requeue 1 for 9") && stop.happened("start 9"), "{:?}", stop.events);
+    assert!(
+        stop.happened("requeue 1 for 9") && stop.happened("start 9"),
+        "{:?}",
+        stop.events
+    );
 }
 
 #[test]

@@ -19,13 +19,23 @@ fn jobs_with_a_trap_of_their_own_save_and_make_way() -> Outcome {
         let mut victims = Vec::new();
         for name in ["t1", "t2", "t3", "t4"] {
             let job = cluster.sbatch(
-                &["-J", name, "-N1", "--exclusive", "--open-mode=append", "--comment=hand made signal=USR1@batch"],
+                &[
+                    "-J",
+                    name,
+                    "-N1",
+                    "--exclusive",
+                    "--open-mode=append",
+                    "--comment=hand made signal=USR1@batch",
+                ],
                 TRAPPED,
             )?;
             victims.push(job);
             cluster.wait_for_output(name, "up restart 0", LIMIT)?;
         }
-        let urgent = cluster.sbatch(&["-J", "urgent", "-N2", "--exclusive", "--comment=urgency=urgent"], "echo urgent ran; sleep 3")?;
+        let urgent = cluster.sbatch(
+            &["-J", "urgent", "-N2", "--exclusive", "--comment=urgency=urgent"],
+            "echo urgent ran; sleep 3",
+        )?;
         cluster.wait_for_output("urgent", "urgent ran", LIMIT)?;
         cluster.wait_for_state(urgent, "COMPLETED", LIMIT)?;
         for name in ["t1", "t2"] {
