@@ -29,7 +29,13 @@ const WORKERS_MAX: usize = 8;
 const MONITOR_SIGNAL: &str = "URG";
 
 /// Carries out `actions`; returns the jobs that a request has reached.
-pub fn carry_out(core: &Core, host: &Host, facts: &Facts, actions: &[Action], settings: &CommandSettings) -> Vec<JobId> {
+pub fn carry_out(
+    core: &Core,
+    host: &Host,
+    facts: &Facts,
+    actions: &[Action],
+    settings: &CommandSettings,
+) -> Vec<JobId> {
     let mut commands = Vec::new();
     for action in actions {
         match action {
@@ -50,7 +56,10 @@ pub fn carry_out(core: &Core, host: &Host, facts: &Facts, actions: &[Action], se
     let work = || {
         while let Some(action) = commands.get(next.fetch_add(1, Ordering::Relaxed)) {
             match runner.carry_out(action, facts) {
-                Ok(reached) => asked.lock().unwrap_or_else(|poison| poison.into_inner()).extend(reached),
+                Ok(reached) => asked
+                    .lock()
+                    .unwrap_or_else(|poison| poison.into_inner())
+                    .extend(reached),
                 Err(error) => log::error!("{}", printable(error.to_string().as_bytes())),
             }
         }
@@ -58,7 +67,9 @@ pub fn carry_out(core: &Core, host: &Host, facts: &Facts, actions: &[Action], se
     std::thread::scope(|scope| {
         for _ in 1..commands.len().min(WORKERS_MAX) {
             // Without a thread the others, or this one, do its work.
-            let _ = std::thread::Builder::new().name("surgent-cmd".into()).spawn_scoped(scope, work);
+            let _ = std::thread::Builder::new()
+                .name("surgent-cmd".into())
+                .spawn_scoped(scope, work);
         }
         work();
     });

@@ -97,7 +97,10 @@ impl Core {
 
     /// The jobs noted, in a copy.
     pub fn reclass_noted(&self) -> BTreeSet<JobId> {
-        self.reclass.lock().unwrap_or_else(|poison| poison.into_inner()).clone()
+        self.reclass
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner())
+            .clone()
     }
 
     /// These have been looked after.

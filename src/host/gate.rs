@@ -94,7 +94,10 @@ mod tests {
         assert!(gate.has_victim(victim, start));
         assert!(!gate.allows(other, victim, start), "another urgent job");
         assert!(!gate.allows(urgent, JobId(3), start), "another running job");
-        assert!(!gate.allows(urgent, victim, UnixTime(200)), "a later run of the victim");
+        assert!(
+            !gate.allows(urgent, victim, UnixTime(200)),
+            "a later run of the victim"
+        );
         gate.shut(urgent);
         assert!(!gate.allows(urgent, victim, start));
         assert!(!gate.has_victim(victim, start));

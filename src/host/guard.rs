@@ -91,7 +91,9 @@ pub fn is_latched() -> bool {
 /// Lets the latch fall at once.
 pub fn latch(reason: &str) {
     if !LATCHED.swap(true, Ordering::Relaxed) {
-        log::error!("{reason}; Surgent steps aside until slurmctld is restarted, Slurm goes on as without it");
+        log::error!(
+            "{reason}; Surgent steps aside until slurmctld is restarted, Slurm goes on as without it"
+        );
     }
 }
 
@@ -109,7 +111,10 @@ pub fn install_panic_hook() {
 fn note_panic(hook: Hook) {
     let count = PANICS.fetch_add(1, Ordering::Relaxed).saturating_add(1);
     let text = LAST_PANIC.with_borrow_mut(std::mem::take);
-    log::error!("fault {count} of {PANICS_MAX} in {}: {text}; Slurm's own answer was given", hook.name());
+    log::error!(
+        "fault {count} of {PANICS_MAX} in {}: {text}; Slurm's own answer was given",
+        hook.name()
+    );
     if count >= PANICS_MAX {
         latch("too many faults");
     }

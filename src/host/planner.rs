@@ -175,7 +175,10 @@ impl Planner {
             asked.delivered = true;
         }
         let still_changing: Vec<_> = facts.parked.iter().map(|job| job.id).collect();
-        let looked_after = core.reclass_noted().into_iter().filter(|job| !still_changing.contains(job));
+        let looked_after = core
+            .reclass_noted()
+            .into_iter()
+            .filter(|job| !still_changing.contains(job));
         core.forget_reclass(looked_after);
         self.pace(book, facts)
     }
@@ -190,7 +193,10 @@ impl Planner {
             awaited.every = (every * 2).min(LOOK_EVERY_MAX);
             every
         });
-        if self.awaited.is_some_and(|awaited| awaited.since.elapsed() > LOOK_FOR) {
+        if self
+            .awaited
+            .is_some_and(|awaited| awaited.since.elapsed() > LOOK_FOR)
+        {
             self.awaited = None;
         }
         let idle = is_idle(book, facts) && facts.parked.is_empty();

@@ -86,7 +86,9 @@ impl StateFile {
             book: book.clone(),
         };
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        let mut file = tempfile::Builder::new().prefix("surgent.state.").tempfile_in(folder)?;
+        let mut file = tempfile::Builder::new()
+            .prefix("surgent.state.")
+            .tempfile_in(folder)?;
         file.write_all(&serde_json::to_vec(&state)?)?;
         file.as_file().sync_all()?;
         file.persist(&self.path)?;

@@ -5,8 +5,8 @@ use super::abi;
 use super::guard::{Hook, hook};
 use crate::policy::directives::{self, Urgency};
 use crate::policy::facts::{
-    Availability, Facts, GresRequest, Holding, JobTraits, MemoryRequest, Node, ParkedJob, Request, RunningJob,
-    WaitingJob,
+    Availability, Facts, GresRequest, Holding, JobTraits, MemoryRequest, Node, ParkedJob, Request,
+    RunningJob, WaitingJob,
 };
 use crate::policy::ids::{JobId, NodeIndex};
 use crate::policy::record::Record;

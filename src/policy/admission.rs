@@ -113,7 +113,10 @@ pub fn modify(change: &Change<'_>, now: UnixTime, mode: Mode) -> Result<Amendmen
         if change.pending {
             amendment.reclass = directives.urgency.unwrap_or(Urgency::Normal) != class;
         } else if directives.urgency == Some(Urgency::Urgent) && class != Urgency::Urgent {
-            return Err("the urgency of a job cannot be raised once it runs; it would protect nothing but itself".into());
+            return Err(
+                "the urgency of a job cannot be raised once it runs; it would protect nothing but itself"
+                    .into(),
+            );
         }
         amendment.wake = amendment.reclass || record.is_some() || !directives.is_empty();
     }

@@ -99,12 +99,15 @@ impl<'a> Advance<'a> {
 
     fn note_saves(&mut self, campaign: &mut Campaign) {
         for asked in &mut campaign.victims {
-            let Some(job) = same_run(self.facts, asked) else { continue };
+            let Some(job) = same_run(self.facts, asked) else {
+                continue;
+            };
             let saved = job.directives.as_ref().and_then(|directives| directives.saved);
             if asked.saved.is_none() && saved.is_some_and(|saved| saved >= asked.asked) {
                 asked.saved = saved;
                 campaign.missed.retain(|missed| *missed != asked.job);
-                self.actions.push(Action::Say(notes::saved(asked, campaign.urgent)));
+                self.actions
+                    .push(Action::Say(notes::saved(asked, campaign.urgent)));
             }
         }
     }
@@ -122,10 +125,18 @@ impl<'a> Advance<'a> {
     }
 
     /// Victims are saving.
-    fn saving(&mut self, campaign: &mut Campaign, waiting: &WaitingJob, mut barred: BTreeMap<JobId, Refusal>) {
+    fn saving(
+        &mut self,
+        campaign: &mut Campaign,
+        waiting: &WaitingJob,
+        mut barred: BTreeMap<JobId, Refusal>,
+    ) {
         let demand = Demand::of(&waiting.request);
         if let Some(nodes) = self.ledger.fits(&demand) {
-            if campaign.active().any(|asked| same_run(self.facts, asked).is_some()) {
+            if campaign
+                .active()
+                .any(|asked| same_run(self.facts, asked).is_some())
+            {
                 self.say(campaign.urgent, notes::fits_meanwhile(campaign.urgent));
             }
             self.ledger.reserve(campaign.urgent, &demand, &nodes);
@@ -163,7 +174,9 @@ impl<'a> Advance<'a> {
             if asked.stance != Stance::Victim {
                 continue;
             }
-            let Some(job) = same_run(self.facts, asked) else { continue };
+            let Some(job) = same_run(self.facts, asked) else {
+                continue;
+            };
             let late = !asked.ready() && self.facts.now > asked.deadline;
             let unwilling = !job.traits.requeue || !job.traits.batch;
             if late || unwilling {
@@ -235,11 +248,12 @@ impl<'a> Advance<'a> {
             if asked.stance != Stance::Victim || asked.saved.is_some() {
                 continue;
             }
-            let Some(job) = same_run(self.facts, asked) else { continue };
-            let recorded = job
-                .record
-                .as_ref()
-                .is_some_and(|record| record.ask == Some(campaign.urgent) && record.asked == Some(asked.asked));
+            let Some(job) = same_run(self.facts, asked) else {
+                continue;
+            };
+            let recorded = job.record.as_ref().is_some_and(|record| {
+                record.ask == Some(campaign.urgent) && record.asked == Some(asked.asked)
+            });
             let rested = asked
                 .tried
                 .is_none_or(|tried| self.facts.now - tried >= ASK_AGAIN_S);
@@ -262,7 +276,9 @@ impl<'a> Advance<'a> {
             victims,
         });
         self.actions.push(Action::Nudge);
-        campaign.phase = Phase::Open { since: self.facts.now };
+        campaign.phase = Phase::Open {
+            since: self.facts.now,
+        };
         campaign.nudged = self.facts.now;
     }
 
@@ -336,7 +352,10 @@ impl<'a> Advance<'a> {
         campaign.victims.retain(|asked| {
             let let_off = asked.stance == Stance::LetOff;
             if let Some(job) = facts.job(asked.job) {
-                let recorded = job.record.as_ref().is_some_and(|record| record.ask == Some(urgent));
+                let recorded = job
+                    .record
+                    .as_ref()
+                    .is_some_and(|record| record.ask == Some(urgent));
                 let same_run = job.start == asked.start;
                 return match (recorded, same_run) {
                     (_, true) if job.traits.completing => true,
@@ -363,7 +382,10 @@ impl<'a> Advance<'a> {
             let parked = facts.parked.iter().find(|job| job.id == asked.job);
             match parked {
                 Some(job) => {
-                    let recorded = job.record.as_ref().is_some_and(|record| record.ask == Some(urgent));
+                    let recorded = job
+                        .record
+                        .as_ref()
+                        .is_some_and(|record| record.ask == Some(urgent));
                     if recorded && !job.completing && !in_progress {
                         actions.push(Action::Restore {
                             job: asked.job,

@@ -49,9 +49,15 @@ pub fn cost(
     let (lost_s, save_s, ready_s) = match way {
         SaveWay::AtStep(_) => (victims.step_s, save_s, save_s),
         SaveWay::AtEpochEnd { wait_s, .. } => (Seconds::ZERO, save_s, *wait_s + save_s),
-        SaveWay::Unsaved => (unsaved_age(job, facts, unreported_age_s), Seconds::ZERO, Seconds::ZERO),
+        SaveWay::Unsaved => (
+            unsaved_age(job, facts, unreported_age_s),
+            Seconds::ZERO,
+            Seconds::ZERO,
+        ),
     };
-    let priority = directives.and_then(|directives| directives.priority).unwrap_or(50);
+    let priority = directives
+        .and_then(|directives| directives.priority)
+        .unwrap_or(50);
     let preempted = job.record.as_ref().map_or(0, |record| record.preempted);
     Cost {
         resources: resources(job, facts, victims.cpu_weight),

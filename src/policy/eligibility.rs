@@ -110,7 +110,8 @@ pub fn examine(job: &RunningJob, now: UnixTime, settings: &Settings) -> Result<S
             Refusal::BelowMinRuntime,
         ),
         (
-            job.end.is_some_and(|end| end - now < settings.victims.nearly_done_s),
+            job.end
+                .is_some_and(|end| end - now < settings.victims.nearly_done_s),
             Refusal::NearlyDone,
         ),
         (

@@ -136,7 +136,9 @@ pub struct RunningJob {
 impl RunningJob {
     /// Its class; a job without a record is normal.
     pub fn class(&self) -> Urgency {
-        self.record.as_ref().map_or(Urgency::Normal, |record| record.class)
+        self.record
+            .as_ref()
+            .map_or(Urgency::Normal, |record| record.class)
     }
 
     /// All that it holds on all nodes.

@@ -54,7 +54,10 @@ impl Ledger {
     pub fn clone_node(&self, node: NodeIndex) -> Self {
         let slot = self.slots.get_key_value(&node);
         Self {
-            slots: slot.map(|(index, slot)| (*index, slot.clone())).into_iter().collect(),
+            slots: slot
+                .map(|(index, slot)| (*index, slot.clone()))
+                .into_iter()
+                .collect(),
         }
     }
 
@@ -135,7 +138,11 @@ impl Ledger {
                 None => {}
             }
         }
-        if !demand.required.iter().all(|node| demand.candidates.contains(node)) {
+        if !demand
+            .required
+            .iter()
+            .all(|node| demand.candidates.contains(node))
+        {
             return None;
         }
         let scarce = demand.total.gres_counts().first().map(|entry| entry.0);
@@ -203,7 +210,9 @@ impl Demand {
             (None, None) => min_nodes,
         };
         let tasks_on_node = request.tasks_per_node.unwrap_or(1).max(1);
-        let cpus_per_node = request.cpus_per_node.max(tasks_on_node.saturating_mul(cpus_per_task));
+        let cpus_per_node = request
+            .cpus_per_node
+            .max(tasks_on_node.saturating_mul(cpus_per_task));
         let cpus_total = request
             .min_cpus
             .max(tasks.saturating_mul(cpus_per_task))
@@ -217,7 +226,9 @@ impl Demand {
         let mut per_node = Amounts::new(cpus_per_node, memory_mib);
         let mut total = Amounts::new(cpus_total, 0);
         for gres in &request.gres {
-            let on_node = gres.per_node.max(gres.per_task.saturating_mul(u64::from(tasks_on_node)));
+            let on_node = gres
+                .per_node
+                .max(gres.per_task.saturating_mul(u64::from(tasks_on_node)));
             let in_all = gres
                 .per_job
                 .max(gres.per_task.saturating_mul(u64::from(tasks)))
@@ -229,7 +240,9 @@ impl Demand {
         candidates.sort_unstable();
         Self {
             min_nodes: min_nodes as usize,
-            max_nodes: request.max_nodes.map_or(usize::MAX, |most| most.max(min_nodes) as usize),
+            max_nodes: request
+                .max_nodes
+                .map_or(usize::MAX, |most| most.max(min_nodes) as usize),
             per_node,
             total,
             memory: request.memory,

@@ -64,7 +64,11 @@ pub fn no_set(urgent: JobId, refused: &BTreeMap<JobId, Refusal>) -> String {
     for refusal in refused.values() {
         *by_rule.entry(*refusal).or_default() += 1;
     }
-    let rules = list(by_rule.iter().map(|(refusal, count)| format!("{count} {refusal}")));
+    let rules = list(
+        by_rule
+            .iter()
+            .map(|(refusal, count)| format!("{count} {refusal}")),
+    );
     let protected = match by_rule.is_empty() {
         true => "no job there is protected".to_owned(),
         false => format!("protected there: {rules}"),
@@ -75,7 +79,10 @@ pub fn no_set(urgent: JobId, refused: &BTreeMap<JobId, Refusal>) -> String {
 /// A victim has saved.
 pub fn saved(asked: &Asked, urgent: JobId) -> String {
     let after_s = asked.saved.map_or(0, |saved| saved.0 - asked.asked.0);
-    format!("job {} has saved for job {urgent}, {after_s} s after the request", asked.job)
+    format!(
+        "job {} has saved for job {urgent}, {after_s} s after the request",
+        asked.job
+    )
 }
 
 /// A victim was passed over.

@@ -144,7 +144,13 @@ pub fn plan(
     })
 }
 
-fn victim(candidate: &Candidate<'_>, way: &SaveWay, cost: &Cost, now: UnixTime, settings: &Settings) -> Victim {
+fn victim(
+    candidate: &Candidate<'_>,
+    way: &SaveWay,
+    cost: &Cost,
+    now: UnixTime,
+    settings: &Settings,
+) -> Victim {
     let (signal, wait_s) = match way {
         SaveWay::AtStep(signal) => (Some(*signal), Seconds::ZERO),
         SaveWay::AtEpochEnd { signal, wait_s } => (Some(*signal), *wait_s),

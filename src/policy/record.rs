@@ -12,6 +12,9 @@
 //! those fields of it that can still be told to be Surgent's, so that damage, however often it happens, does not pile
 //! up and eats nothing of anybody else's.
 
+#[cfg(test)]
+mod tests;
+
 use super::directives::Urgency;
 use super::ids::JobId;
 use super::units::UnixTime;

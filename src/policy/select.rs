@@ -36,7 +36,11 @@ const EXHAUSTIVE_VICTIMS_MAX: usize = 12;
 const NODE_COUNTS_MAX: usize = 64;
 
 /// The victims that make `demand` fit into `ledger`, or `None` where no set of `candidates` does.
-pub fn select(ledger: &Ledger, demand: &Demand, candidates: &BTreeMap<JobId, Candidate<'_>>) -> Option<Selection> {
+pub fn select(
+    ledger: &Ledger,
+    demand: &Demand,
+    candidates: &BTreeMap<JobId, Candidate<'_>>,
+) -> Option<Selection> {
     let mut everybody_gone = ledger.clone();
     for candidate in candidates.values() {
         everybody_gone.release(candidate.job);
@@ -72,7 +76,11 @@ fn select_on(
     let mut victims = BTreeSet::new();
     let mut nodes: BTreeSet<NodeIndex> = BTreeSet::new();
     while nodes.len() < even.min_nodes {
-        let required_left: Vec<_> = even.required.iter().filter(|node| !nodes.contains(node)).collect();
+        let required_left: Vec<_> = even
+            .required
+            .iter()
+            .filter(|node| !nodes.contains(node))
+            .collect();
         let (_, node, more) = even
             .candidates
             .iter()

@@ -178,7 +178,9 @@ impl Settings {
             ("commands.scancel", &self.commands.scancel),
         ] {
             if value.is_empty() {
-                return Err(format!("{name} is empty; give the command's name or path, or leave the line out"));
+                return Err(format!(
+                    "{name} is empty; give the command's name or path, or leave the line out"
+                ));
             }
         }
         Ok(())

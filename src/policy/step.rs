@@ -109,7 +109,11 @@ fn adopt_one(book: &mut Book, (urgent, victim): (JobId, Asked)) {
     if known {
         return;
     }
-    match book.campaigns.iter_mut().find(|campaign| campaign.urgent == urgent) {
+    match book
+        .campaigns
+        .iter_mut()
+        .find(|campaign| campaign.urgent == urgent)
+    {
         Some(campaign) => campaign.victims.push(victim),
         None => book.campaigns.push(Campaign::new(urgent, vec![victim])),
     }
@@ -146,13 +150,21 @@ fn claimed(campaigns: &[Campaign], except: Option<usize>) -> BTreeMap<JobId, Ref
 fn is_over(campaign: &Campaign, now: UnixTime) -> bool {
     match campaign.phase {
         Phase::Saving | Phase::Open { .. } => false,
-        Phase::Releasing { since } => campaign.victims.is_empty() || now - since > super::advance::RELEASING_MAX_S,
+        Phase::Releasing { since } => {
+            campaign.victims.is_empty() || now - since > super::advance::RELEASING_MAX_S
+        }
         Phase::GivenUp { since } => campaign.victims.is_empty() && now - since > super::advance::GIVEN_UP_S,
     }
 }
 
 /// Looks after the urgent jobs for which nobody makes way yet.
-fn begin(book: &mut Book, facts: &Facts, settings: &Settings, ledger: &mut Ledger, actions: &mut Vec<Action>) {
+fn begin(
+    book: &mut Book,
+    facts: &Facts,
+    settings: &Settings,
+    ledger: &mut Ledger,
+    actions: &mut Vec<Action>,
+) {
     let mut waiting: Vec<&WaitingJob> = facts
         .waiting
         .iter()
@@ -176,7 +188,12 @@ fn begin(book: &mut Book, facts: &Facts, settings: &Settings, ledger: &mut Ledge
                 hurry(book, urgent, facts, settings, actions);
             }
             Outcome::NoSet { refused } => {
-                super::advance::say(&mut book.said, actions, urgent.id, notes::no_set(urgent.id, &refused));
+                super::advance::say(
+                    &mut book.said,
+                    actions,
+                    urgent.id,
+                    notes::no_set(urgent.id, &refused),
+                );
             }
             Outcome::Stop(plan) => {
                 super::advance::say(&mut book.said, actions, urgent.id, notes::plan(&plan, facts));
@@ -196,7 +213,12 @@ fn begin(book: &mut Book, facts: &Facts, settings: &Settings, ledger: &mut Ledge
 
 /// Starts a campaign: everybody in the plan is asked.
 fn carry_out(plan: &Plan, facts: &Facts, actions: &mut Vec<Action>) -> Campaign {
-    actions.extend(plan.victims.iter().map(|victim| notes::victim(plan.urgent, victim)).map(Action::Say));
+    actions.extend(
+        plan.victims
+            .iter()
+            .map(|victim| notes::victim(plan.urgent, victim))
+            .map(Action::Say),
+    );
     let victims: Vec<Asked> = plan
         .victims
         .iter()
@@ -210,14 +232,26 @@ fn carry_out(plan: &Plan, facts: &Facts, actions: &mut Vec<Action>) -> Campaign 
 }
 
 /// An urgent job that fits need not wait for the scheduler's next round.
-fn hurry(book: &mut Book, urgent: &WaitingJob, facts: &Facts, settings: &Settings, actions: &mut Vec<Action>) {
+fn hurry(
+    book: &mut Book,
+    urgent: &WaitingJob,
+    facts: &Facts,
+    settings: &Settings,
+    actions: &mut Vec<Action>,
+) {
     let now = facts.now;
     if settings.mode != Mode::On {
         return;
     }
     let Some(fitting) = book.fitting.get_mut(&urgent.id) else {
         actions.push(Action::Nudge);
-        book.fitting.insert(urgent.id, Fitting { since: now, nudged: now });
+        book.fitting.insert(
+            urgent.id,
+            Fitting {
+                since: now,
+                nudged: now,
+            },
+        );
         return;
     };
     let late = now - fitting.since > settings.urgent.gate_patience_s;
@@ -227,7 +261,12 @@ fn hurry(book: &mut Book, urgent: &WaitingJob, facts: &Facts, settings: &Setting
         actions.push(Action::Nudge);
     }
     if late {
-        super::advance::say(&mut book.said, actions, urgent.id, notes::fits_but_waits(urgent.id));
+        super::advance::say(
+            &mut book.said,
+            actions,
+            urgent.id,
+            notes::fits_but_waits(urgent.id),
+        );
     }
 }
 

@@ -121,7 +121,11 @@ impl Environment {
             let name = name.as_encoded_bytes();
             name.starts_with(b"SQUEUE_") || name.starts_with(b"SCONTROL_") || name == b"SLURM_CLUSTERS"
         };
-        Self(all.into_iter().filter(|(name, _)| !changes_answers(name)).collect())
+        Self(
+            all.into_iter()
+                .filter(|(name, _)| !changes_answers(name))
+                .collect(),
+        )
     }
 }
 
@@ -139,7 +143,10 @@ pub fn run<A: AsRef<OsStr>>(
 ) -> Result<Vec<u8>, CommandError> {
     let end = Instant::now() + bounds.limit;
     let name = || program.to_string_lossy().into_owned();
-    let failed = |source| CommandError::Start { program: name(), source };
+    let failed = |source| CommandError::Start {
+        program: name(),
+        source,
+    };
     let mut child = Command::new(program)
         .args(args)
         .env_clear()
@@ -162,7 +169,12 @@ pub fn run<A: AsRef<OsStr>>(
     let [stdout, stderr] = outputs;
     match finished? {
         Finish::Exited => {}
-        Finish::TimedOut => return Err(CommandError::TimedOut { program: name(), limit: bounds.limit }),
+        Finish::TimedOut => {
+            return Err(CommandError::TimedOut {
+                program: name(),
+                limit: bounds.limit,
+            });
+        }
         Finish::Stopped => return Err(CommandError::Stopped { program: name() }),
         Finish::TooMuch => return Err(CommandError::TooMuch { program: name() }),
     }
@@ -175,7 +187,10 @@ pub fn run<A: AsRef<OsStr>>(
         said if said.is_empty() => format!("it said nothing and ended with {status}"),
         said => said,
     };
-    Err(CommandError::Failed { program: name(), complaint })
+    Err(CommandError::Failed {
+        program: name(),
+        complaint,
+    })
 }
 
 enum Finish {
@@ -193,7 +208,10 @@ struct Output {
 
 impl Output {
     fn of(pipe: Option<OwnedFd>) -> Self {
-        Self { pipe, bytes: Vec::new() }
+        Self {
+            pipe,
+            bytes: Vec::new(),
+        }
     }
 
     /// Reads once. To be called only when the pipe has something or is at its end.
@@ -248,7 +266,10 @@ fn follow(
 /// Waits for up to `limit` until one of the outputs has something, and reads it; whether there was anything.
 fn read_ready(outputs: &mut [Output; 2], limit: Duration) -> io::Result<bool> {
     // At most STOP_CHECK, far from overflowing.
-    let limit = Timespec { tv_sec: 0, tv_nsec: i64::from(limit.subsec_nanos()) };
+    let limit = Timespec {
+        tv_sec: 0,
+        tv_nsec: i64::from(limit.subsec_nanos()),
+    };
     let mut ready = [false; 2];
     {
         let (places, mut polled): (Vec<usize>, Vec<PollFd<'_>>) = (0..)
@@ -282,7 +303,11 @@ fn end_group(child: &mut Child) {
 fn one_line(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    words.chars().filter(|c| !c.is_control()).take(COMPLAINT_CHARS_MAX).collect()
+    words
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(COMPLAINT_CHARS_MAX)
+        .collect()
 }
 
 #[cfg(test)]
@@ -291,7 +316,12 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     fn sh(script: &str, limit: Duration, stop: &dyn Fn() -> bool) -> Result<Vec<u8>, CommandError> {
-        run("sh".as_ref(), &["-c", script], &Environment::bare(None), &Bounds { limit, stop })
+        run(
+            "sh".as_ref(),
+            &["-c", script],
+            &Environment::bare(None),
+            &Bounds { limit, stop },
+        )
     }
 
     const LONG: Duration = Duration::from_secs(60);
@@ -305,7 +335,11 @@ mod tests {
 
     #[test]
     fn a_failure_carries_what_the_command_said_in_one_line() {
-        let error = sh("echo out; printf 'no\\n\\033such  job\\n' >&2; exit 1", LONG, &|| false);
+        let error = sh(
+            "echo out; printf 'no\\n\\033such  job\\n' >&2; exit 1",
+            LONG,
+            &|| false,
+        );
         assert_eq!(error.expect_err("exit 1").to_string(), "sh failed: no such job");
         let error = sh("kill -9 $$", LONG, &|| false).expect_err("killed");
         assert!(error.to_string().contains("signal: 9"), "{error}");
@@ -313,7 +347,10 @@ mod tests {
 
     #[test]
     fn a_missing_command_is_an_error() {
-        let bounds = Bounds { limit: LONG, stop: &|| false };
+        let bounds = Bounds {
+            limit: LONG,
+            stop: &|| false,
+        };
         let error = run::<&str>("surgent-no-such".as_ref(), &[], &Environment::bare(None), &bounds);
         assert!(matches!(error, Err(CommandError::Start { .. })));
     }
@@ -323,7 +360,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let pid = folder.path().join("pid");
         let script = format!("sleep 1000 & echo $! > {}; wait", pid.display());
-        let error = sh(&script, Duration::from_millis(500), &|| false).expect_err("it does not end by itself");
+        let error =
+            sh(&script, Duration::from_millis(500), &|| false).expect_err("it does not end by itself");
         assert!(error.is_transient(), "{error}");
         let pid = std::fs::read_to_string(pid).expect("the script got that far");
         assert_gone(pid.trim());
@@ -355,8 +393,16 @@ mod tests {
     #[test]
     fn standard_input_is_empty_and_the_environment_is_the_one_given() {
         let environment = Environment::bare(Some(Path::new("/a b/slurm.conf")));
-        let bounds = Bounds { limit: LONG, stop: &|| false };
-        let output = run("sh".as_ref(), &["-c", "cat; echo $SLURM_CONF$HOME"], &environment, &bounds);
+        let bounds = Bounds {
+            limit: LONG,
+            stop: &|| false,
+        };
+        let output = run(
+            "sh".as_ref(),
+            &["-c", "cat; echo $SLURM_CONF$HOME"],
+            &environment,
+            &bounds,
+        );
         assert_eq!(output.expect("it succeeds"), b"/a b/slurm.conf\n");
     }
 
