@@ -138,6 +138,7 @@ impl Collector {
                 priority: view.priority,
                 submit: UnixTime(view.submit_time),
                 blocked: view.flags & blocking != 0 || too_early,
+                tested: view.flags & abi::SURGENT_JOB_UNTESTED == 0,
                 request,
                 record,
                 admin_comment: admin_comment.to_vec(),

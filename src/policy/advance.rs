@@ -78,20 +78,16 @@ impl<'a> Advance<'a> {
     /// Takes `campaign` one step on. `barred` are jobs that make way for somebody else.
     pub fn campaign(&mut self, campaign: &mut Campaign, barred: BTreeMap<JobId, Refusal>) {
         self.note_saves(campaign);
-        match self.waiting(campaign.urgent) {
-            Some(waiting) => match campaign.phase {
-                Phase::Saving => self.saving(campaign, waiting, barred),
-                Phase::Open { since } => self.open(campaign, waiting, barred, since),
-                // Requeued by itself, or waiting again: what was begun is wound up first.
-                Phase::Releasing { .. } | Phase::GivenUp { .. } => {}
-            },
-            None => self.no_longer_waits(campaign),
+        let waiting = self.facts.waiting.iter().find(|job| job.id == campaign.urgent);
+        match (waiting, campaign.phase) {
+            // Slurm may name any reason while it clears the nodes; only time tells then.
+            (Some(waiting), Phase::Open { since }) => self.open(campaign, waiting, barred, since),
+            (Some(waiting), Phase::Saving) if !waiting.blocked => self.saving(campaign, waiting, barred),
+            // Requeued by itself, or waiting again: what was begun is wound up first.
+            (Some(_), Phase::Releasing { .. } | Phase::GivenUp { .. }) => {}
+            (Some(_), Phase::Saving) | (None, _) => self.no_longer_waits(campaign),
         }
         self.settle(campaign);
-    }
-
-    fn waiting(&self, id: JobId) -> Option<&'a WaitingJob> {
-        self.facts.waiting.iter().find(|job| job.id == id && !job.blocked)
     }
 
     fn say(&mut self, urgent: JobId, sentence: String) {
@@ -305,6 +301,10 @@ impl<'a> Advance<'a> {
     ) {
         let now = self.facts.now;
         let demand = Demand::of(&waiting.request);
+        if now - since > self.settings.urgent.gate_patience_s && waiting.blocked {
+            self.no_longer_waits(campaign);
+            return;
+        }
         if now - since > self.settings.urgent.gate_patience_s {
             self.actions.push(Action::ShutGate {
                 urgent: campaign.urgent,

@@ -162,6 +162,9 @@ pub struct WaitingJob {
     pub submit: UnixTime,
     /// Free resources would not start it: it is held, or waits for another job, a date or a limit.
     pub blocked: bool,
+    /// Slurm has tried to start it. Before that it is not known whether something stands in its way that no victim
+    /// can mend.
+    pub tested: bool,
     /// What it asks for.
     pub request: Request,
     /// Surgent's record of it.

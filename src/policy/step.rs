@@ -19,6 +19,8 @@ use std::collections::BTreeMap;
 
 /// While an urgent job fits, the scheduler is nudged this often.
 const NUDGE_EVERY_S: Seconds = Seconds(2.0);
+/// Slurm is given this long to try an urgent job by itself before anybody is asked to make way for it.
+const UNTESTED_MAX_S: Seconds = Seconds(30.0);
 /// An urgent job that Slurm leaves waiting although it fits: from then on, nudges are as rare as this.
 const NUDGE_SELDOM_EVERY_S: Seconds = Seconds(30.0);
 
@@ -178,6 +180,10 @@ fn begin(
             patience_over: facts.now - urgent.submit > settings.urgent.patience_s,
             ..Constraints::default()
         };
+        if !urgent.tested && facts.now - urgent.submit < UNTESTED_MAX_S {
+            hurry(book, urgent, facts, settings, actions);
+            continue;
+        }
         let outcome = plan(facts, ledger, urgent, &constraints, settings);
         if !matches!(outcome, Outcome::Fits { .. }) {
             book.fitting.remove(&urgent.id);
@@ -231,7 +237,7 @@ fn carry_out(plan: &Plan, facts: &Facts, actions: &mut Vec<Action>) -> Campaign 
     }
 }
 
-/// An urgent job that fits need not wait for the scheduler's next round.
+/// An urgent job that fits, or that Slurm has yet to try, need not wait for the scheduler's next round.
 fn hurry(
     book: &mut Book,
     urgent: &WaitingJob,

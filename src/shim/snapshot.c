@@ -155,9 +155,8 @@ int surgent_snapshot(const surgent_sink_t *sink)
 void surgent_nudge(void)
 {
 	/*
-	 * Each takes only a mutex of its own, in every release. schedule() acts at once; the counter of
-	 * queue_job_scheduler() is looked at once a second, and makes up for it should scheduling be off just now.
+	 * Wakes the scheduler's own thread; takes only a mutex of its own, in every release. Not the full queue: urgent
+	 * jobs stand at its head, and a long queue would take seconds.
 	 */
-	schedule(true);
-	queue_job_scheduler();
+	schedule(false);
 }

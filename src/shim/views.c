@@ -59,6 +59,8 @@ static uint32_t job_flags(const job_record_t *job)
 			flags |= SURGENT_JOB_HELD;
 		if (!freed_nodes_mend(job->state_reason))
 			flags |= SURGENT_JOB_BLOCKED;
+		if (job->state_reason == WAIT_NO_REASON)
+			flags |= SURGENT_JOB_UNTESTED;
 	}
 	return flags;
 }

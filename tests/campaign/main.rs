@@ -173,7 +173,7 @@ fn a_spanning_victim_is_paid_for_once() {
 #[test]
 fn the_urgent_job_shows_whom_it_waits_for_until_it_runs() {
     let mut world = full_cluster();
-    world.run(2);
+    world.run(3);
     let waits_for = world.jobs[&9].record().unwrap().waits_for;
     assert_eq!(waits_for.iter().map(|job| job.0).collect::<Vec<_>>(), [1, 2]);
     world.run(20);

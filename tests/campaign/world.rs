@@ -346,6 +346,7 @@ impl World {
                             priority: 1,
                             submit: UnixTime(job.submit),
                             blocked: false,
+                            tested: self.now > job.submit + 1,
                             request: Request {
                                 min_nodes: job.want_nodes,
                                 max_nodes: Some(job.want_nodes),
