@@ -12,6 +12,7 @@ use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
 use crate::policy::record::Record;
 use crate::policy::settings::CommandSettings;
+use crate::policy::units::UnixTime;
 use crate::policy::{admission::URGENT_PRIORITY, notes};
 use crate::slurm::command::{Bounds, CommandError, Environment, run};
 use std::ffi::{OsStr, OsString};
@@ -117,7 +118,7 @@ impl<'a> Runner<'a> {
                     }
                     None => "no save possible".to_owned(),
                 };
-                log::info!("{}", notes::asked(job, urgent, &how, deadline));
+                log::info!("{}", notes::asked(job, urgent, &how, &readable(deadline)));
                 Ok(Some(job))
             }
             Action::CallOff { job, signal } => {
@@ -136,6 +137,15 @@ impl<'a> Runner<'a> {
                     record.by = Some(urgent);
                 })?;
                 log::info!("{}", notes::restored(job, urgent, delayed));
+                Ok(None)
+            }
+            Action::ShowWait {
+                urgent,
+                ref waits_for,
+            } => {
+                self.rewrite(urgent, facts, &[], |record| {
+                    record.waits_for.clone_from(waits_for)
+                })?;
                 Ok(None)
             }
             Action::Reclass { job, class } => {
@@ -160,9 +170,7 @@ impl<'a> Runner<'a> {
         more: &[&str],
         change: impl FnOnce(&mut Record),
     ) -> Result<(), CommandError> {
-        let running = facts.job(job).map(|job| &job.admin_comment);
-        let parked = facts.parked.iter().find(|parked| parked.id == job);
-        let Some(current) = running.or(parked.map(|parked| &parked.admin_comment)) else {
+        let Some(current) = admin_comment(facts, job) else {
             return Ok(());
         };
         let mut record = Record::read(current).unwrap_or_else(|| Record::new(Urgency::Normal));
@@ -199,10 +207,34 @@ impl<'a> Runner<'a> {
     }
 }
 
+fn admin_comment(facts: &Facts, job: JobId) -> Option<&Vec<u8>> {
+    let running = facts.job(job).map(|job| &job.admin_comment);
+    let parked = || {
+        facts
+            .parked
+            .iter()
+            .find(|parked| parked.id == job)
+            .map(|job| &job.admin_comment)
+    };
+    let waiting = || {
+        facts
+            .waiting
+            .iter()
+            .find(|waiting| waiting.id == job)
+            .map(|job| &job.admin_comment)
+    };
+    running.or_else(parked).or_else(waiting)
+}
+
 fn forget_request(record: &mut Record) {
     record.ask = None;
     record.asked = None;
     record.deadline = None;
+}
+
+/// A time as people read it, in UTC.
+fn readable(time: UnixTime) -> String {
+    jiff::Timestamp::from_second(time.0).map_or_else(|_| time.to_string(), |time| time.to_string())
 }
 
 /// A command by name is looked for beside slurmctld first (`sbin/slurmctld`, `bin/scontrol`), then where systems

@@ -261,6 +261,10 @@ impl Planner {
                 facts
             }
             Ok(abi::SURGENT_SNAPSHOT_NOT_READY) => None,
+            Ok(abi::SURGENT_SNAPSHOT_NO_MEMORY) => {
+                log::error!("no memory for a look at the cluster; looking again");
+                None
+            }
             _ => {
                 guard::latch(
                     "Slurm's records are not laid out as this shim expects: it was built for another release of \

@@ -139,6 +139,7 @@ impl Collector {
                 submit: UnixTime(view.submit_time),
                 blocked: view.flags & blocking != 0 || too_early,
                 request,
+                record,
                 admin_comment: admin_comment.to_vec(),
             });
         }
@@ -146,6 +147,7 @@ impl Collector {
 
     fn request(&mut self, view: &abi::surgent_job_view_t) -> Request {
         let memory = match view.request_memory_mib {
+            _ if view.flags & abi::SURGENT_JOB_ALL_MEMORY != 0 => MemoryRequest::AllOfNode,
             0 => MemoryRequest::Unsaid,
             mib if view.flags & abi::SURGENT_JOB_MEM_PER_CPU != 0 => MemoryRequest::PerCpu(mib),
             mib => MemoryRequest::PerNode(mib),

@@ -8,6 +8,7 @@ use super::fit::{Demand, Ledger};
 use super::ids::JobId;
 use super::notes;
 use super::plan::{Constraints, Outcome, Plan, plan};
+use super::record::Record;
 use super::settings::Settings;
 use super::units::{Seconds, UnixTime};
 use std::collections::BTreeMap;
@@ -113,6 +114,9 @@ impl<'a> Advance<'a> {
     }
 
     fn no_longer_waits(&mut self, campaign: &mut Campaign) {
+        if let Some(job) = self.facts.job(campaign.urgent) {
+            self.show_wait(campaign.urgent, job.record.as_ref(), Vec::new());
+        }
         if matches!(campaign.phase, Phase::Releasing { .. }) {
             return;
         }
@@ -157,6 +161,8 @@ impl<'a> Advance<'a> {
             },
         }
         self.ask_again(campaign);
+        let waits_for: Vec<_> = campaign.active().map(|asked| asked.job).collect();
+        self.show_wait(campaign.urgent, waiting.record.as_ref(), waits_for);
         release_active(campaign, self.facts, self.ledger);
         self.ledger.reserve(campaign.urgent, &demand, &campaign.nodes);
 
@@ -261,6 +267,13 @@ impl<'a> Advance<'a> {
                 asked.tried = Some(self.facts.now);
                 self.actions.push(asked.ask(campaign.urgent));
             }
+        }
+    }
+
+    /// The urgent job's own record says whom it waits for, so that `scontrol show job` does.
+    fn show_wait(&mut self, urgent: JobId, record: Option<&Record>, waits_for: Vec<JobId>) {
+        if record.is_some_and(|record| record.waits_for != waits_for) {
+            self.actions.push(Action::ShowWait { urgent, waits_for });
         }
     }
 

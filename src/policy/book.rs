@@ -219,6 +219,13 @@ pub enum Action {
         /// To what.
         class: super::directives::Urgency,
     },
+    /// Write into the urgent job's record whom it waits for; nobody, once it runs.
+    ShowWait {
+        /// Whose.
+        urgent: JobId,
+        /// Whom.
+        waits_for: Vec<JobId>,
+    },
     /// Tell the log.
     Say(String),
 }

@@ -164,6 +164,8 @@ pub struct WaitingJob {
     pub blocked: bool,
     /// What it asks for.
     pub request: Request,
+    /// Surgent's record of it.
+    pub record: Option<Record>,
     /// The whole AdminComment.
     pub admin_comment: Vec<u8>,
 }
@@ -224,6 +226,8 @@ pub enum MemoryRequest {
     PerNode(u64),
     /// So much for each CPU.
     PerCpu(u64),
+    /// All that its nodes have (`--mem=0`).
+    AllOfNode,
 }
 
 /// One generic resource that a job asks for; a count of 0 is not asked.

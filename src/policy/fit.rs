@@ -94,8 +94,10 @@ impl Ledger {
                 let have = share.gres(kind);
                 share.add_gres(kind, left.min(offer.gres(kind)).saturating_sub(have));
             }
-            if let MemoryRequest::PerCpu(mib) = demand.memory {
-                share.memory_mib = mib.saturating_mul(u64::from(share.cpus));
+            match demand.memory {
+                MemoryRequest::PerCpu(mib) => share.memory_mib = mib.saturating_mul(u64::from(share.cpus)),
+                MemoryRequest::AllOfNode => share.memory_mib = offer.memory_mib,
+                MemoryRequest::PerNode(_) | MemoryRequest::Unsaid => {}
             }
             open.take(&share);
             self.occupy(node, id, &share, demand.whole_node);
@@ -111,6 +113,9 @@ impl Ledger {
     fn offer(&self, node: NodeIndex, demand: &Demand) -> Option<Amounts> {
         let slot = self.slots.get(&node)?;
         if demand.whole_node && !slot.occupants.is_empty() {
+            return None;
+        }
+        if demand.memory == MemoryRequest::AllOfNode && slot.free.memory_mib < slot.total.memory_mib {
             return None;
         }
         let mut offer = slot.free.clone();
@@ -221,7 +226,7 @@ impl Demand {
         let memory_mib = match request.memory {
             MemoryRequest::PerNode(mib) => mib,
             MemoryRequest::PerCpu(mib) => mib.saturating_mul(u64::from(cpus_per_node)),
-            MemoryRequest::Unsaid => 0,
+            MemoryRequest::Unsaid | MemoryRequest::AllOfNode => 0,
         };
         let mut per_node = Amounts::new(cpus_per_node, memory_mib);
         let mut total = Amounts::new(cpus_total, 0);

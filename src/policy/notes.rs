@@ -137,7 +137,7 @@ pub fn given_up(urgent: JobId) -> String {
 }
 
 /// A request has gone out.
-pub fn asked(job: JobId, urgent: JobId, how: &str, deadline: UnixTime) -> String {
+pub fn asked(job: JobId, urgent: JobId, how: &str, deadline: &str) -> String {
     format!("asked job {job} to save for job {urgent} ({how}), until {deadline}")
 }
 

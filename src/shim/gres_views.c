@@ -82,19 +82,19 @@ static int visit_held_gres(void *item, void *context)
 {
 	const gres_state_t *gres = item;
 	const gres_job_state_t *job_gres = gres->gres_data;
-	held_gres_t *held = context;
+	held_gres_t *into = context;
 
 	/* A gres that is not consumed has a node_cnt of 0 and is held by nobody. */
 	if (!job_gres || !job_gres->gres_cnt_node_alloc)
 		return GO_ON;
-	for (uint32_t i = 0; i < held->holding_count && i < job_gres->node_cnt; i++) {
-		surgent_holding_t *holding = &held->holdings[i];
+	for (uint32_t i = 0; i < into->holding_count && i < job_gres->node_cnt; i++) {
+		surgent_holding_t *holding = &into->holdings[i];
 		const uint64_t count = surgent_amount(job_gres->gres_cnt_node_alloc[i]);
 
 		/* The list was counted before; its lock is not held between, the job lock is. */
-		if (!count || holding->gres_count >= held->stride)
+		if (!count || holding->gres_count >= into->stride)
 			continue;
-		held->entries[i * held->stride + holding->gres_count++] = (surgent_gres_t){
+		into->entries[i * into->stride + holding->gres_count++] = (surgent_gres_t){
 			.name = gres->gres_name,
 			.type = job_gres->type_name,
 			.count = count,
@@ -106,20 +106,20 @@ static int visit_held_gres(void *item, void *context)
 bool surgent_view_held_gres(const job_record_t *job, surgent_arena_t *arena, surgent_holding_t *holdings,
 			    uint32_t holding_count)
 {
-	held_gres_t held = {
+	held_gres_t into = {
 		.holdings = holdings,
 		.holding_count = holding_count,
 		.stride = list_length(job->gres_list_alloc),
 	};
 
-	if (!held.stride)
+	if (!into.stride)
 		return true;
-	held.entries = surgent_arena_alloc(arena, holding_count * held.stride, sizeof(*held.entries));
-	if (!held.entries)
+	into.entries = surgent_arena_alloc(arena, holding_count * into.stride, sizeof(*into.entries));
+	if (!into.entries)
 		return false;
 	for (uint32_t i = 0; i < holding_count; i++)
-		holdings[i].gres = &held.entries[i * held.stride];
-	walk(job->gres_list_alloc, visit_held_gres, &held);
+		holdings[i].gres = &into.entries[i * into.stride];
+	walk(job->gres_list_alloc, visit_held_gres, &into);
 	return true;
 }
 

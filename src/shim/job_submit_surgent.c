@@ -18,6 +18,7 @@ SURGENT_IDENTITY("job_submit/surgent", "Surgent: directives of training jobs and
 typedef struct target {
 	job_desc_msg_t *desc;
 	char **user_message; /* NULL where this release of Slurm shows the user none */
+	uint32_t job_id;     /* 0 for a submission */
 } target_t;
 
 /* Slurm frees these strings with its own allocator, so they must come from it. */
@@ -27,6 +28,15 @@ static void replace_text(char **slot, const char *text)
 	*slot = slurm_xstrdup(text);
 }
 
+/* What the user cannot be shown, the administrator whom he asks can find. */
+static void log_message(uint32_t job_id, const char *text)
+{
+	char *line = slurm_xstrdup_printf("surgent: for the user who changes job %u: %s", job_id, text);
+
+	surgent_host_log(SURGENT_LOG_INFO, line);
+	slurm_xfree((void **)&line);
+}
+
 static void show_message(void *context, const char *text)
 {
 	const target_t *target = context;
@@ -34,7 +44,7 @@ static void show_message(void *context, const char *text)
 	if (!text)
 		return;
 	if (!target->user_message) {
-		surgent_host_log(SURGENT_LOG_INFO, text);
+		log_message(target->job_id, text);
 	} else if (*target->user_message) {
 		/* Another job_submit plugin spoke before; both are heard. */
 		char *both = slurm_xstrdup_printf("%s\n%s", *target->user_message, text);
@@ -114,7 +124,7 @@ SURGENT_HOOK extern int job_submit(job_desc_msg_t *desc, uint32_t submit_uid, ch
 
 static int modify(job_desc_msg_t *desc, const job_record_t *job, uint32_t submit_uid, char **err_msg)
 {
-	target_t target = { .desc = desc, .user_message = err_msg };
+	target_t target = { .desc = desc, .user_message = err_msg, .job_id = SURGENT_JOB_ID(job) };
 	const surgent_answer_t answer = answer_to(&target);
 	const surgent_request_view_t change = request_of(desc, job->user_id, submit_uid);
 	const surgent_subject_view_t subject = {

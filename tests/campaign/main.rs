@@ -171,6 +171,45 @@ fn a_spanning_victim_is_paid_for_once() {
 }
 
 #[test]
+fn the_urgent_job_shows_whom_it_waits_for_until_it_runs() {
+    let mut world = full_cluster();
+    world.run(2);
+    let waits_for = world.jobs[&9].record().unwrap().waits_for;
+    assert_eq!(waits_for.iter().map(|job| job.0).collect::<Vec<_>>(), [1, 2]);
+    world.run(20);
+    assert!(world.jobs[&9].record().unwrap().waits_for.is_empty());
+}
+
+#[test]
+fn who_cannot_save_is_stopped_only_where_the_site_allows_it_and_patience_is_over() {
+    let unsavable = |settings: &str| {
+        let mut world = full_cluster();
+        for id in 1..=4 {
+            world.jobs.get_mut(&id).unwrap().comment = b"save=none".to_vec();
+        }
+        world.settings = surgent::policy::settings::Settings::parse(settings).unwrap();
+        world
+    };
+    let mut protect = unsavable("[urgent]\npatience_s = 10\n");
+    protect.run(60);
+    assert!(protect.events.is_empty(), "{:?}", protect.events);
+
+    let mut stop = unsavable("[victims]\nunsavable = \"stop\"\n[urgent]\npatience_s = 10\n");
+    stop.run(10);
+    assert!(
+        stop.events.is_empty(),
+        "patience is not over yet: {:?}",
+        stop.events
+    );
+    stop.run(10);
+    assert!(
+        stop.happened("requeue 1 for 9") && stop.happened("start 9"),
+        "{:?}",
+        stop.events
+    );
+}
+
+#[test]
 fn turning_surgent_off_lets_everybody_go() {
     let mut world = full_cluster();
     world.run(1);

@@ -215,6 +215,9 @@ impl World {
                 }
                 self.events.push(format!("restore {job}"));
             }
+            Action::ShowWait { urgent, waits_for } => {
+                self.rewrite(urgent, |record| record.waits_for = waits_for)
+            }
             Action::Reclass { .. } => unreachable!("no job here changes its class"),
         }
     }
@@ -334,7 +337,10 @@ impl World {
                             record,
                             admin_comment: job.admin_comment.clone(),
                         });
-                    } else if record.is_some_and(|record| record.class == Urgency::Urgent) {
+                    } else if record
+                        .as_ref()
+                        .is_some_and(|record| record.class == Urgency::Urgent)
+                    {
                         facts.waiting.push(WaitingJob {
                             id,
                             priority: 1,
@@ -347,6 +353,7 @@ impl World {
                                 candidates: (0..self.nodes).map(NodeIndex).collect(),
                                 ..Request::default()
                             },
+                            record: job.record(),
                             admin_comment: job.admin_comment.clone(),
                         });
                     }

@@ -6,6 +6,7 @@
 mod support;
 
 mod harness;
+mod traps;
 
 use support::cluster::Builder;
 use support::{Cluster, Outcome};

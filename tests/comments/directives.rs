@@ -47,7 +47,7 @@ fn common_bytes(a: &[u8], b: &[u8]) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn every_refusal_is_one_short_line(comment in comment()) {

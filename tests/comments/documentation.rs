@@ -32,7 +32,7 @@ fn comments_that_are_shown_as_right_are_accepted() {
 #[test]
 fn refusals_are_shown_word_for_word() {
     let examples = examples("Refusals");
-    assert!(examples.len() >= 12 && examples.len() % 2 == 0);
+    assert!(examples.len() >= 12 && examples.len().is_multiple_of(2));
     for pair in examples.chunks(2) {
         let refusal = parse(pair[0].as_bytes()).expect_err(pair[0]).to_string();
         assert_eq!(pair[1].trim_start(), refusal, "{}", pair[0]);

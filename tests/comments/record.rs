@@ -88,7 +88,7 @@ fn admin_comment() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn what_is_written_is_read(record in record(), into in admin_comment()) {

@@ -9,6 +9,7 @@ use std::fmt;
 use std::fs;
 
 /// One line of the log.
+#[derive(Debug)]
 pub struct LogLine {
     /// To the millisecond.
     pub at: Timestamp,

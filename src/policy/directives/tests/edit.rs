@@ -16,12 +16,13 @@ fn edited(comment: impl AsRef<[u8]>, changes: Changes) -> Result<String, String>
 
 #[test]
 fn edits_of_text() {
-    let table: [(&str, Changes, &str); 13] = [
+    let table: [(&str, Changes, &str); 14] = [
         (
             "",
             &[(Key::Epoch, "12"), (Key::Epochs, "90")],
             "epoch=12 epochs=90",
         ),
+        (" \n", &[(Key::At, "5")], " \n at=5"),
         ("my run", &[(Key::Saved, "1764410000")], "my run saved=1764410000"),
         ("my run,\n", &[(Key::At, "5")], "my run,\n at=5"),
         ("a; EPOCH=12;b", &[(Key::Epoch, "13.5")], "a; EPOCH=13.5;b"),

@@ -73,7 +73,7 @@ fn the_one_word_urgent_is_a_directive_and_only_alone() {
 
 #[test]
 fn comments_without_directives_are_left_alone() {
-    let free: [&[u8]; 18] = [
+    let free: [&[u8]; 19] = [
         b"",
         b" \t\n",
         b"a note of mine",
@@ -88,6 +88,7 @@ fn comments_without_directives_are_left_alone() {
         b"{\"note\": \"epoch=nan\"}",
         b"{\"last_epoch\": 3,",
         b"{\"my epoch\": 3",
+        b"{my-epoch: 3, my.epoch: 3, \xc3\xa4epoch: 3",
         b"[\"urgency\", {\"epoch\":-1}]",
         b"{\"deep\":{\"epochs\":-3}}",
         b"\xff\xfe urgent\xc3 \xffepoch=1",
