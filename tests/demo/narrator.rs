@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use std::cell::Cell;
 
 const WIDTH: usize = 100;
-const MARGIN: usize = 26;
+const MARGIN: usize = 25;
 
 /// Prints lines with the seconds since its making.
 pub struct Narrator {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 const SURGENT_TOML: &str =
-    "mode = \"on\"\n[victims]\nmin_runtime_s = 5\nnearly_done_s = 5\nsave_deadline_s = 30\n";
+    "mode = \"on\"\n[victims]\nmin_runtime_s = 5\nnearly_done_s = 5\nsave_deadline_s = 30\nrestart_s = 10\n";
 const URGENT_SCRIPT: &str = "srun --ntasks-per-node=1 sh -c 'echo urgent work on $SLURMD_NODENAME'; sleep 8";
 
 /// One of the four jobs.
@@ -62,34 +62,36 @@ impl Story {
     fn fill(&self) -> Outcome<Vec<Trainee>> {
         self.narrator
             .chapter("Four training jobs (digits, NumPy) fill it");
+        // Each tells in its comment what train.py is told as well: when it can save, and how long that takes.
+        let training = |name: &str, comment: &str, option: &str| {
+            Training::new(name)
+                .lasting(14, 0.1)
+                .option(option)
+                .sbatch(&format!("--comment={comment}"))
+        };
         let trainings = [
             (
                 "digits-a",
-                Training::new("digits-a").lasting(14, 0.1),
-                "saves at any step",
+                training("digits-a", "save=step save_s=1", "--save-s=1"),
             ),
             (
                 "digits-b",
-                Training::new("digits-b").lasting(14, 0.1).option("--save-s 1"),
-                "saves at any step, in 1 s",
+                training("digits-b", "save=step save_s=2", "--save-s=2"),
             ),
             (
                 "digits-c",
-                Training::new("digits-c").lasting(14, 0.1).option("--save-s 6"),
-                "saves at any step, in 6 s",
+                training("digits-c", "save=step save_s=6", "--save-s=6"),
             ),
             (
                 "digits-d",
-                Training::new("digits-d")
-                    .lasting(4, 0.4)
-                    .option("--save-at epoch"),
-                "saves only at an epoch's end",
+                training("digits-d", "save=epoch save_s=1", "--save-at=epoch").lasting(4, 0.5),
             ),
         ];
         let mut trainees = Vec::new();
-        for (name, training, how) in trainings {
+        for (name, training) in trainings {
             let id = training.submit(&self.cluster)?;
-            self.narrator.tell("sbatch", &format!("job {id}, {name}: {how}"));
+            self.narrator
+                .tell("sbatch", &format!("job {id}: {name}, {}", training.comment()));
             // One after the other, so that the order of their starts is known.
             self.see(&format!("job {id} to start"), || {
                 Ok(self.cluster.job(id)?.state() == "RUNNING")
@@ -130,8 +132,8 @@ impl Story {
         })?;
         let job = self.cluster.job(urgent)?;
         self.narrator.tell(
-            "scontrol show job",
-            &format!("{}, AdminComment={}", job.state(), job.get("AdminComment")),
+            "scontrol",
+            &format!("{}, AdminComment={}", job.state(), job.get("AdminComment").trim()),
         );
         Ok(urgent)
     }
@@ -170,8 +172,12 @@ impl Story {
             })?;
             let job = self.cluster.job(victim.id)?;
             self.narrator.tell(
-                "scontrol show job",
-                &format!("job {}: AdminComment={}", victim.id, job.get("AdminComment")),
+                "scontrol",
+                &format!(
+                    "job {}: AdminComment={}",
+                    victim.id,
+                    job.get("AdminComment").trim()
+                ),
             );
         }
         Ok(victims)
@@ -228,13 +234,19 @@ impl Story {
             self.narrator.tell("urgent", line);
         }
         self.narrator
-            .tell("scontrol show job", &format!("job {urgent} is COMPLETED"));
+            .tell("scontrol", &format!("job {urgent} is COMPLETED"));
         Ok(())
     }
 
     fn see_resumption(&self, victims: &[&Trainee]) -> Outcome {
         self.narrator.chapter("The victims go on from their saves");
         for victim in victims {
+            self.see(&format!("job {} to run again", victim.id), || {
+                Ok(self.cluster.job(victim.id)?.state() == "RUNNING")
+            })?;
+            let node = self.cluster.job(victim.id)?.get("NodeList").to_owned();
+            self.narrator
+                .tell("squeue", &format!("job {} runs again, on {node}", victim.id));
             self.see_output(victim.name, "resumed from")?;
             self.narrator
                 .tell(victim.name, &self.last_output(victim.name, "resumed from"));

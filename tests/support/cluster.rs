@@ -105,9 +105,8 @@ impl Builder {
 
 /// The keeper ends all processes of the cluster when this process ends, in whatever way.
 fn keeper(folder: &Path) -> Outcome<Child> {
-    let script = include_str!("keeper.sh");
     let mut keeper = Command::new("/bin/sh")
-        .args(["-c", script])
+        .arg(places::keeper())
         .stdin(Stdio::piped())
         .process_group(0)
         .spawn()

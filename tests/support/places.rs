@@ -87,6 +87,11 @@ pub fn trainer() -> PathBuf {
     root().join("tests/demo/train.py")
 }
 
+/// The script that ends a cluster.
+pub fn keeper() -> PathBuf {
+    root().join("tests/support/keeper.sh")
+}
+
 /// The digits data that the training program learns from.
 pub fn digits() -> Outcome<PathBuf> {
     let path = target().join("demo-data/digits.csv.gz");

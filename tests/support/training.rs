@@ -52,6 +52,14 @@ impl Training {
         self
     }
 
+    /// The option of sbatch that holds its comment, or nothing.
+    pub fn comment(&self) -> &str {
+        self.sbatch
+            .iter()
+            .find(|option| option.starts_with("--comment="))
+            .map_or("", String::as_str)
+    }
+
     /// Without `surgent run` around the program.
     pub fn unmonitored(mut self) -> Self {
         self.monitored = false;
