@@ -1,2 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! To come.
+//! Slurm as seen through its own commands: scontrol, squeue, scancel.
+#![forbid(unsafe_code)]
+
+pub mod command;
+pub mod job;
