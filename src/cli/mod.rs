@@ -1,7 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What people type.
+#![forbid(unsafe_code)]
+
+mod report;
+mod run;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Urgent jobs for Slurm: training jobs give way only after they have saved
+///
+/// Surgent starts an urgent job at once by stopping running training jobs, chosen by the state of their training, and
+/// only after each of them has saved its model. This command follows a training program in its job.
+#[derive(Debug, Parser)]
+#[command(name = "surgent", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Args),
+    Report(report::Args),
+}
 
 /// Runs the `surgent` command and returns its exit code.
-pub fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+pub fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Run(args) => run::main(args),
+        Command::Report(args) => report::main(&args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
 }

@@ -1,2 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! To come.
+//! Follows a training program from inside its job: `surgent run` and `surgent report`.
+//!
+//! [`machine`] decides what to do when something happens, [`progress`] what is worth publishing and when; both are
+//! pure. [`shell`] carries it out: it owns the program, and hears of everything through one channel. Whatever talks to
+//! Slurm does so on a thread of its own, so that a slow slurmctld delays neither the training nor a save.
+#![forbid(unsafe_code)]
+
+mod direct;
+mod environment;
+mod estimate;
+mod machine;
+mod place;
+mod program;
+mod progress;
+mod publisher;
+pub mod report;
+mod reports;
+mod say;
+pub mod send;
+pub mod shell;
+mod signals;
+mod time;
+mod voice;
+
+pub use environment::JobEnvironment;
+pub use say::say;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Slurm's own commands.
+//! Slurm as seen through its own commands: scontrol, squeue, scancel.
+#![forbid(unsafe_code)]
 
 pub mod command;
+pub mod job;

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! `surgent run`
+
+use crate::monitor::JobEnvironment;
+use crate::monitor::shell::{self, Run};
+use crate::policy::directives::{EPOCHS_MAX, SaveKind, SignalName};
+use clap::ValueEnum;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Run a training program so that Slurm can ask it to save
+///
+/// To be put in front of the training command in a batch script. The program's output is left alone. When an urgent job
+/// needs the resources, the program (and nothing else) gets the save signal; once it has reported that its model is
+/// saved, Slurm is told, and may stop the job and put it back into the queue. Outside a Slurm job the program simply
+/// runs.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub(super) struct Args {
+    /// Signal that makes the program save its model, such as USR1
+    ///
+    /// It is sent only when the program handles it. Without this option nothing can ask the program to save.
+    #[arg(long, value_name = "SIGNAL", value_parser = save_signal)]
+    save_signal: Option<SignalName>,
+
+    /// When the program saves after the signal
+    #[arg(long, value_enum, value_name = "WHEN")]
+    save: Option<Save>,
+
+    /// Epochs in all, where the program does not report them itself
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(EPOCHS_MAX)))]
+    epochs: Option<u32>,
+
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Save {
+    /// At any step, at once
+    Step,
+    /// Only at the end of an epoch
+    Epoch,
+    /// Never
+    None,
+}
+
+const AFTER_HELP: &str = "\
+Environment of the program:
+  SURGENT_REPORT         file to which the program (or `surgent report`) appends lines of JSON:
+                         {\"epoch\": 12, \"epochs\": 90}   {\"saved\": \"model.pt\"}
+  SURGENT_RESUME         1 if the program is to go on from its save, otherwise not set
+  SURGENT_RESTART_COUNT  how often Slurm has started the job again
+
+Environment of this command:
+  SURGENT_MIN_INTERVAL_S seconds that lie at least between two updates of the job's comment with progress (30)
+
+Exit code: the program's own, or 128 and the number of the signal that ended it; 127 if it was not found, 126 if it
+could not be executed; 143 if Slurm took the resources; 2 for a wrong command line.
+
+Example:
+  surgent run --save-signal USR1 --epochs 90 -- python train.py";
+
+pub(super) fn main(args: Args) -> ExitCode {
+    let run = Run {
+        command: args.command,
+        save_signal: args.save_signal,
+        save: args.save.map(Save::kind),
+        epochs: args.epochs,
+    };
+    ExitCode::from(shell::run(&run, &JobEnvironment::read()))
+}
+
+impl Save {
+    fn kind(self) -> SaveKind {
+        match self {
+            Self::Step => SaveKind::Step,
+            Self::Epoch => SaveKind::Epoch,
+            Self::None => SaveKind::None,
+        }
+    }
+}
+
+fn save_signal(name: &str) -> Result<SignalName, String> {
+    name.parse()
+        .map_err(|error| format!("{name} {error}; USR1 and TERM are usual"))
+}

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What to do when something happens: events in, actions out, no clock and no I/O.
+//!
+//! The program is running, or it has ended after a save and its allocation is held. Across that lies the request to
+//! save: first the program must be ready for the signal, then it has been passed on, then the program has saved. A
+//! request can be called off at any moment; a program that ends because of the signal afterwards is started again.
+
+mod event;
+#[cfg(test)]
+mod tests;
+
+pub use event::{Action, Answer, Ask, Cause, Circumstances, Event};
+
+use super::time::Now;
+use crate::policy::directives::SaveKind;
+use crate::policy::units::Seconds;
+use std::time::Duration;
+
+/// How often a held allocation is checked for a request that was called off without a signal.
+const LOOK_INTERVAL: Duration = Duration::from_secs(30);
+
+/// How long after the deadline a held allocation is given up and the program started again: whoever asked has
+/// vanished, and nodes that nobody uses help nobody.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// An exit this soon after a save was meant by the signal, even if the request has been called off since.
+const EXIT_AFTER_SAVE: Duration = Duration::from_secs(60);
+
+/// The exit code of a program that SIGTERM ended.
+const TERMINATED: u8 = 143;
+
+/// The state of one program and its requests.
+#[derive(Debug)]
+pub struct Machine {
+    circumstances: Circumstances,
+    program: Program,
+    request: Option<Request>,
+    last_epoch: Option<Duration>,
+    is_terminated: bool,
+    has_said_unknown: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Program {
+    Running,
+    /// Ended after its save with this code; the allocation is kept.
+    Held {
+        since: Duration,
+        next_look: Duration,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    /// `None` where only the signal is known.
+    ask: Option<Ask>,
+    phase: Phase,
+    is_called_off: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// The program does not handle the signal yet.
+    Waiting,
+    /// The signal went out.
+    Passed { at: Duration },
+    /// The model is saved.
+    Saved { at: Duration, is_acknowledged: bool },
+}
+
+impl Machine {
+    /// A program that was just started.
+    pub fn new(circumstances: Circumstances) -> Self {
+        Self {
+            circumstances,
+            program: Program::Running,
+            request: None,
+            last_epoch: None,
+            is_terminated: false,
+            has_said_unknown: false,
+        }
+    }
+
+    /// Whether a request waits for the program to handle the save signal.
+    pub fn is_waiting(&self) -> bool {
+        matches!(
+            self.request,
+            Some(Request {
+                phase: Phase::Waiting,
+                ..
+            })
+        )
+    }
+
+    /// Whether Slurm takes the allocation away.
+    pub fn is_terminated(&self) -> bool {
+        self.is_terminated
+    }
+
+    /// When [`Event::Tick`] is next of use, on the monotonic clock.
+    pub fn next_tick(&self) -> Option<Duration> {
+        match self.program {
+            Program::Held { next_look, .. } => Some(next_look),
+            Program::Running => None,
+        }
+    }
+
+    /// Takes an event; what is to be done, in this order.
+    #[must_use]
+    pub fn on(&mut self, event: Event, now: Now) -> Vec<Action> {
+        match event {
+            Event::AskSignal if self.circumstances.speaks => vec![Action::Look(Cause::Signal)],
+            Event::AskSignal => self.asked(None, now),
+            Event::Looked(Cause::Signal, answer) => self.looked_for_signal(answer, now),
+            Event::Looked(Cause::Check, answer) => self.looked_for_check(answer, now),
+            Event::Ready => self.ready(now),
+            Event::Saved => self.saved(now),
+            Event::Progressed => self.progressed(now),
+            Event::Acknowledged => self.acknowledged(),
+            Event::Exited { code, is_finished } => self.exited(code, is_finished, now),
+            Event::Terminate => self.terminate(),
+            Event::Tick => self.tick(now),
+        }
+    }
+
+    fn looked_for_signal(&mut self, answer: Answer, now: Now) -> Vec<Action> {
+        match answer {
+            Answer::Asked(ask) => self.asked(Some(ask), now),
+            Answer::NotAsked => self.called_off(now),
+            Answer::Unknown => {
+                let known = self.request.and_then(|request| request.ask);
+                let mut actions = self.asked(known, now);
+                if !std::mem::replace(&mut self.has_said_unknown, true) {
+                    let sentence = "Slurm signalled and does not say why; taken as a request to save";
+                    actions.insert(0, Action::Say(sentence.to_owned()));
+                }
+                actions
+            }
+        }
+    }
+
+    fn looked_for_check(&mut self, answer: Answer, now: Now) -> Vec<Action> {
+        match (self.program, answer) {
+            (Program::Running, Answer::Asked(ask)) => {
+                let is_past = ask.deadline.is_some_and(|deadline| deadline <= now.unix);
+                match self.request {
+                    None if !is_past => self.asked(Some(ask), now),
+                    _ => Vec::new(),
+                }
+            }
+            (Program::Held { .. }, Answer::Asked(ask)) => {
+                match self.request.is_some_and(|request| request.ask == Some(ask)) {
+                    true => Vec::new(),
+                    false => self.asked(Some(ask), now),
+                }
+            }
+            (Program::Held { .. }, Answer::NotAsked) => self.called_off(now),
+            (Program::Running, Answer::NotAsked) | (_, Answer::Unknown) => Vec::new(),
+        }
+    }
+
+    fn asked(&mut self, ask: Option<Ask>, now: Now) -> Vec<Action> {
+        match (self.program, &mut self.request) {
+            (Program::Held { .. }, Some(request)) => {
+                // Nothing has been computed since the save: it serves this request too.
+                request.ask = ask;
+                vec![acknowledge(ask, None, now)]
+            }
+            _ if self.circumstances.can_ask => {
+                self.request = Some(Request {
+                    ask,
+                    phase: Phase::Waiting,
+                    is_called_off: false,
+                });
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn called_off(&mut self, now: Now) -> Vec<Action> {
+        match (self.program, &mut self.request) {
+            (Program::Held { .. }, _) => self.go_on("the request to save was called off", now),
+            (Program::Running, Some(request)) => {
+                match request.phase {
+                    Phase::Waiting => self.request = None,
+                    // It may end because of the signal, so the request is remembered.
+                    Phase::Passed { .. } | Phase::Saved { .. } => request.is_called_off = true,
+                }
+                Vec::new()
+            }
+            (Program::Running, None) => Vec::new(),
+        }
+    }
+
+    /// The training goes on although its program has ended.
+    fn go_on(&mut self, why: &str, now: Now) -> Vec<Action> {
+        if self.circumstances.is_alone {
+            self.program = Program::Running;
+            self.request = None;
+            return vec![
+                Action::Say(format!("{why}; starting the program again")),
+                Action::Resume,
+            ];
+        }
+        // The other ranks' programs have ended as well and only Slurm can start them all.
+        self.hold(now);
+        vec![
+            Action::Say(format!("{why}; putting the job back into the queue")),
+            Action::Requeue,
+        ]
+    }
+
+    fn hold(&mut self, now: Now) {
+        let since = now.monotonic;
+        self.program = Program::Held {
+            since,
+            next_look: since + LOOK_INTERVAL,
+        };
+    }
+
+    fn ready(&mut self, now: Now) -> Vec<Action> {
+        match &mut self.request {
+            Some(request) if matches!(request.phase, Phase::Waiting) => {
+                request.phase = Phase::Passed { at: now.monotonic };
+                let who = request
+                    .ask
+                    .map_or_else(String::new, |ask| format!(" for the urgent job {}", ask.by));
+                vec![
+                    Action::Pass,
+                    Action::Say(format!("asked the program to save{who}")),
+                ]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn saved(&mut self, now: Now) -> Vec<Action> {
+        let Some(request) = &mut self.request else {
+            return vec![Action::NoteSave];
+        };
+        let saved = |is_acknowledged| Phase::Saved {
+            at: now.monotonic,
+            is_acknowledged,
+        };
+        let was = std::mem::replace(&mut request.phase, saved(false));
+        let save_s = match was {
+            Phase::Waiting => None,
+            Phase::Passed { at } => {
+                // A program that waits for the epoch's end saves from there on.
+                let epoch = self
+                    .last_epoch
+                    .filter(|_| self.circumstances.save == SaveKind::Epoch);
+                let start = epoch.map_or(at, |epoch| epoch.max(at));
+                Some(now.monotonic.saturating_sub(start).into())
+            }
+            Phase::Saved { is_acknowledged, .. } => {
+                request.phase = saved(is_acknowledged);
+                return vec![Action::NoteSave];
+            }
+        };
+        match request.is_called_off {
+            true => vec![Action::NoteSave],
+            false => vec![acknowledge(request.ask, save_s, now)],
+        }
+    }
+
+    fn progressed(&mut self, now: Now) -> Vec<Action> {
+        self.last_epoch = Some(now.monotonic);
+        if let Some(Request {
+            phase: Phase::Saved { .. },
+            is_called_off: true,
+            ..
+        }) = self.request
+        {
+            // It goes on after the save: whatever ends it later is not this request.
+            self.request = None;
+        }
+        Vec::new()
+    }
+
+    fn acknowledged(&mut self) -> Vec<Action> {
+        if let Some(Request {
+            phase: Phase::Saved { is_acknowledged, .. },
+            ..
+        }) = &mut self.request
+        {
+            *is_acknowledged = true;
+        }
+        Vec::new()
+    }
+
+    fn exited(&mut self, code: u8, is_finished: bool, now: Now) -> Vec<Action> {
+        if self.is_terminated {
+            return vec![Action::End(TERMINATED)];
+        }
+        match self.request {
+            Some(Request {
+                phase: Phase::Saved { at, .. },
+                is_called_off,
+                ..
+            }) if !is_finished && self.circumstances.speaks => {
+                let is_meant = now.monotonic.saturating_sub(at) <= EXIT_AFTER_SAVE;
+                match (is_called_off, is_meant) {
+                    (true, true) => self.go_on("the request was called off after the program had saved", now),
+                    (true, false) => vec![Action::End(code)],
+                    (false, _) => {
+                        self.hold(now);
+                        let sentence =
+                            "the program has saved and ended; its resources are kept until Slurm takes them";
+                        vec![Action::Say(sentence.to_owned())]
+                    }
+                }
+            }
+            Some(Request {
+                phase: Phase::Passed { .. },
+                ..
+            }) if !is_finished && self.circumstances.speaks => {
+                let sentence = format!(
+                    "the program ended (exit code {code}) after the request to save without a report that it had saved"
+                );
+                vec![Action::Say(sentence), Action::End(code)]
+            }
+            _ => vec![Action::End(code)],
+        }
+    }
+
+    fn terminate(&mut self) -> Vec<Action> {
+        self.is_terminated = true;
+        let is_saved = matches!(
+            self.request,
+            Some(Request {
+                phase: Phase::Saved {
+                    is_acknowledged: true,
+                    ..
+                },
+                is_called_off: false,
+                ..
+            })
+        );
+        match self.program {
+            Program::Held { .. } => vec![Action::End(TERMINATED)],
+            // Nothing is lost, and the nodes are free without waiting for KillWait.
+            Program::Running if is_saved => vec![Action::Kill],
+            Program::Running => Vec::new(),
+        }
+    }
+
+    fn tick(&mut self, now: Now) -> Vec<Action> {
+        let deadline = self.request.and_then(|request| request.ask?.deadline);
+        if self.is_waiting() && deadline.is_some_and(|deadline| deadline <= now.unix) {
+            self.request = None;
+            let sentence = "the program did not handle the save signal up to the deadline, so it was not asked to save \
+                            (a wrapper script has to exec the program, or trap the signal)";
+            return vec![Action::Say(sentence.to_owned())];
+        }
+        match &mut self.program {
+            Program::Held { since, next_look } if *next_look <= now.monotonic => {
+                *next_look = now.monotonic + LOOK_INTERVAL;
+                let is_over = match deadline {
+                    Some(deadline) => (now.unix - deadline).0 > PATIENCE.as_secs_f64(),
+                    None => now.monotonic.saturating_sub(*since) > PATIENCE,
+                };
+                match is_over {
+                    true => self.go_on("nobody took the resources", now),
+                    false => vec![Action::Look(Cause::Check)],
+                }
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn acknowledge(ask: Option<Ask>, save_s: Option<Seconds>, now: Now) -> Action {
+    // slurmctld's clock may be ahead: a save that answers the request is never older than it.
+    let asked = ask.and_then(|ask| ask.asked).unwrap_or(now.unix);
+    Action::Acknowledge {
+        saved: now.unix.max(asked),
+        save_s,
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The training program as a process.
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus};
+use std::thread;
+
+/// The program, started and not yet reaped, so that its process id is its own.
+#[derive(Debug)]
+pub struct Program {
+    child: Child,
+    pid: Pid,
+}
+
+/// Why the program could not be started.
+#[derive(Debug, thiserror::Error)]
+#[error("{name} cannot be started: {source}")]
+pub struct StartError {
+    name: String,
+    source: io::Error,
+}
+
+impl StartError {
+    /// The exit code that a shell gives: 127 for a command that is not there, 126 for one that cannot be executed.
+    pub fn exit_code(&self) -> u8 {
+        match self.source.kind() {
+            io::ErrorKind::NotFound => 127,
+            _ => 126,
+        }
+    }
+}
+
+impl Program {
+    /// Starts `command` with everything of this process's own but for `environment`, in which `None` unsets. Calls
+    /// `exited` once when the program has ended.
+    pub fn start(
+        command: &[OsString],
+        environment: &[(&str, Option<OsString>)],
+        exited: impl FnOnce() + Send + 'static,
+    ) -> Result<Self, StartError> {
+        let empty = OsString::new();
+        let (name, args) = command.split_first().unwrap_or((&empty, &[]));
+        let failed = |source| StartError {
+            name: name.to_string_lossy().into_owned(),
+            source,
+        };
+        let mut builder = Command::new(name);
+        builder.args(args);
+        for (variable, value) in environment {
+            match value {
+                Some(value) => builder.env(variable, value),
+                None => builder.env_remove(variable),
+            };
+        }
+        let child = builder.spawn().map_err(failed)?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let pid = pid.ok_or_else(|| failed(io::Error::other("it has no process id")))?;
+        thread::spawn(move || {
+            // Without reaping: until `reap` the process id cannot become another process's.
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            while matches!(waitid(WaitId::Pid(pid), options), Err(Errno::INTR)) {}
+            exited();
+        });
+        Ok(Self { child, pid })
+    }
+
+    /// Sends a signal to the program alone. Nothing happens where it has ended.
+    pub fn signal(&self, signal: Signal) {
+        let _ = kill_process(self.pid, signal);
+    }
+
+    /// Whether `signal` would do something other than end the program.
+    pub fn handles(&self, signal: Signal) -> bool {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid.as_raw_nonzero()));
+        status.is_ok_and(|status| is_handled(&status, signal))
+    }
+
+    /// The exit code of a program that has ended.
+    pub fn reap(mut self) -> u8 {
+        self.child.wait().map_or(u8::MAX, exit_code)
+    }
+}
+
+/// In the text of `/proc/PID/status`, of the main thread: caught by a handler, or blocked, as where a thread of its own
+/// waits for it (srun does that).
+fn is_handled(status: &str, signal: Signal) -> bool {
+    let bit = 1_u64 << (signal.as_raw() - 1);
+    let has_bit = |field: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(field));
+        let mask = line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+        mask.is_some_and(|mask| mask & bit != 0)
+    };
+    has_bit("SigCgt:") || has_bit("SigBlk:")
+}
+
+/// As a shell has it.
+fn exit_code(status: ExitStatus) -> u8 {
+    let code = status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_is_handled_if_it_is_caught_or_blocked() {
+        let status = |blocked, caught| {
+            format!("Name:\tpython3\nSigBlk:\t{blocked}\nSigIgn:\t0200\nSigCgt:\t{caught}\n")
+        };
+        let none = "0000000000000000";
+        assert!(is_handled(&status(none, "0000000000000200"), Signal::USR1));
+        assert!(is_handled(&status("0000000008027a07", none), Signal::USR1));
+        assert!(!is_handled(&status(none, "0000000000000800"), Signal::USR1));
+        assert!(!is_handled(&status(none, none), Signal::USR1));
+        assert!(!is_handled("", Signal::USR1));
+    }
+
+    #[test]
+    fn exit_codes_are_those_of_a_shell() {
+        assert_eq!(exit_code(ExitStatus::from_raw(0x0300)), 3);
+        assert_eq!(exit_code(ExitStatus::from_raw(9)), 137);
+    }
+}

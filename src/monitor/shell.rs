@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! `surgent run`: carries out what [`machine`](super::machine) decides.
+
+use super::direct::{Introduction, own_job};
+use super::environment::{JobEnvironment, REPORT, RESTART_COUNT, RESUME};
+use super::machine::{Action, Answer, Cause, Circumstances, Event, Machine};
+use super::program::Program;
+use super::progress::{Progress, seconds};
+use super::report::Report;
+use super::reports::Reports;
+use super::say::say;
+use super::signals::{self, ASK_SIGNAL_NAME, Received};
+use super::time::Clock;
+use super::voice::Voice;
+use crate::policy::directives::{self, Key, SaveKind, SaveSignal, SignalName, SignalTarget};
+use crate::slurm::job::Job;
+use rustix::process::Signal;
+use std::ffi::OsString;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// How often a program that does not handle the save signal yet is looked at.
+const READY_INTERVAL: Duration = Duration::from_millis(20);
+
+/// How long the end of the job may wait for its last progress to be published.
+const FINISH_LIMIT: Duration = Duration::from_secs(5);
+
+/// How many wrong reports are complained about.
+const COMPLAINTS_MAX: u32 = 3;
+
+/// How often a job that was started again looks for its own comment.
+const FINISHED_ATTEMPTS: u32 = 3;
+
+/// What to run, and what its user says of it.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The program and its arguments; not empty.
+    pub command: Vec<OsString>,
+    /// The signal that makes the program save.
+    pub save_signal: Option<SignalName>,
+    /// When the program saves.
+    pub save: Option<SaveKind>,
+    /// Epochs in all.
+    pub epochs: Option<u32>,
+}
+
+/// What reaches the main thread from the others.
+enum Happening {
+    Signal(Received),
+    ReportsChanged,
+    Exited,
+    Acknowledged,
+    Looked(Cause, Answer),
+}
+
+/// Runs the program to its end; the exit code for this process.
+pub fn run(run: &Run, environment: &JobEnvironment) -> u8 {
+    let job = own_job(environment);
+    let restarted = job.as_ref().filter(|_| environment.restarts > 0);
+    if let Some(done) = restarted.and_then(what_was_finished) {
+        say(&format!(
+            "nothing to do: {done} were done before this job was started again (to train on, take epoch= out of its \
+             comment)"
+        ));
+        return 0;
+    }
+    let (sender, happenings) = channel();
+    let to_main = sender.clone();
+    let caught = signals::catch(move |received| _ = to_main.send(Happening::Signal(received)));
+    if let Err(error) = caught {
+        say(&format!(
+            "signals cannot be caught ({error}); the program runs, and Slurm cannot ask it to save"
+        ));
+    }
+    let reports = Reports::create();
+    match &reports {
+        Ok(reports) => {
+            let to_main = sender.clone();
+            reports.watch(move || _ = to_main.send(Happening::ReportsChanged));
+        }
+        Err(error) => say(&format!(
+            "no folder for reports ({error}); the program runs without {REPORT}"
+        )),
+    }
+    Shell::new(run, environment, job, reports.ok(), sender).run(&happenings)
+}
+
+/// The epochs that a job which was started again had done, if these are all.
+fn what_was_finished(job: &Job) -> Option<String> {
+    let comment = (0..FINISHED_ATTEMPTS).find_map(|_| job.comment().ok())?;
+    let there = directives::parse(&comment).ok()?;
+    let (epoch, epochs) = (there.epoch?, there.epochs?);
+    (epoch >= f64::from(epochs)).then(|| format!("all {epochs} epochs"))
+}
+
+struct Shell<'a> {
+    run: &'a Run,
+    environment: &'a JobEnvironment,
+    /// The signal by which the program is asked.
+    save_signal: Option<Signal>,
+    clock: Clock,
+    machine: Machine,
+    progress: Progress,
+    sender: Sender<Happening>,
+    reports: Option<Reports>,
+    complaints: u32,
+    program: Option<Program>,
+    /// The job and the thread that publishes in it, where this process speaks for it.
+    voice: Option<Voice>,
+}
+
+impl<'a> Shell<'a> {
+    fn new(
+        run: &'a Run,
+        environment: &'a JobEnvironment,
+        job: Option<Job>,
+        reports: Option<Reports>,
+        sender: Sender<Happening>,
+    ) -> Self {
+        let voice = job.filter(|_| environment.speaks()).map(|job| {
+            let (to_main, answers) = (sender.clone(), sender.clone());
+            let acknowledged = move || _ = to_main.send(Happening::Acknowledged);
+            let looked = move |cause, answer| _ = answers.send(Happening::Looked(cause, answer));
+            Voice::new(job, acknowledged, looked)
+        });
+        let circumstances = Circumstances {
+            speaks: voice.is_some(),
+            is_alone: environment.ranks == 1,
+            can_ask: run.save_signal.is_some(),
+            save: run.save.unwrap_or(SaveKind::Step),
+        };
+        Self {
+            run,
+            environment,
+            save_signal: run.save_signal.and_then(|name| signals::by_name(name.as_str())),
+            clock: Clock::start(),
+            machine: Machine::new(circumstances),
+            progress: Progress::new(run.epochs, environment.min_interval),
+            sender,
+            reports,
+            complaints: 0,
+            program: None,
+            voice,
+        }
+    }
+
+    fn run(mut self, happenings: &Receiver<Happening>) -> u8 {
+        if let Some(code) = self.start(self.environment.restarts > 0) {
+            return code;
+        }
+        let introduction = self.introduction();
+        if let Some(voice) = &mut self.voice {
+            voice.publisher.introduce(introduction);
+            // A request may have come while nobody listened yet.
+            voice.look(Cause::Check);
+        }
+        loop {
+            let happened = match happenings.recv_timeout(self.wait()) {
+                Ok(happening) => self.happened(happening),
+                Err(RecvTimeoutError::Timeout) => Vec::new(),
+                // The shell itself holds a sender.
+                Err(RecvTimeoutError::Disconnected) => return u8::MAX,
+            };
+            if let Some(code) = self.act(happened) {
+                return self.end(code);
+            }
+            let now = self.clock.now();
+            let due = self.machine.on(Event::Tick, now);
+            if let Some(code) = self.act(due) {
+                return self.end(code);
+            }
+            self.pass_when_ready();
+            self.publish_what_is_due();
+        }
+    }
+
+    fn introduction(&self) -> Introduction {
+        let target = if self.environment.is_step {
+            SignalTarget::Steps
+        } else {
+            SignalTarget::Full
+        };
+        let ask = ASK_SIGNAL_NAME
+            .parse()
+            .ok()
+            .map(|signal| SaveSignal { signal, target });
+        Introduction {
+            signal: ask.filter(|_| self.run.save_signal.is_some()),
+            save: self.run.save,
+            epochs: self.run.epochs,
+        }
+    }
+
+    /// How long nothing is to be done if nothing happens.
+    fn wait(&self) -> Duration {
+        const LONG: Duration = Duration::from_secs(3600);
+        let now = self.clock.now().monotonic;
+        let publication = self.voice.as_ref().and_then(|_| self.progress.due());
+        let next = [self.machine.next_tick(), publication]
+            .into_iter()
+            .flatten()
+            .min();
+        let wait = next.map_or(LONG, |next| next.saturating_sub(now));
+        if self.machine.is_waiting() {
+            wait.min(READY_INTERVAL)
+        } else {
+            wait
+        }
+    }
+
+    fn happened(&mut self, happening: Happening) -> Vec<Action> {
+        match happening {
+            Happening::Signal(received) => self.signalled(received),
+            Happening::ReportsChanged => self.read_reports(false),
+            Happening::Exited => {
+                // What it wrote last is heard before its end.
+                let mut actions = self.read_reports(true);
+                let code = self.program.take().map_or(u8::MAX, Program::reap);
+                let is_finished = self.progress.is_finished();
+                actions.extend(
+                    self.machine
+                        .on(Event::Exited { code, is_finished }, self.clock.now()),
+                );
+                actions
+            }
+            Happening::Acknowledged => self.machine.on(Event::Acknowledged, self.clock.now()),
+            Happening::Looked(cause, answer) => {
+                let counts = self.voice.as_mut().is_some_and(Voice::looked);
+                match counts {
+                    true => self.machine.on(Event::Looked(cause, answer), self.clock.now()),
+                    false => Vec::new(),
+                }
+            }
+        }
+    }
+
+    fn signalled(&mut self, received: Received) -> Vec<Action> {
+        let is_in_job = self.environment.job.is_some();
+        match received.signal {
+            Signal::URG if is_in_job => self.machine.on(Event::AskSignal, self.clock.now()),
+            Signal::TERM if is_in_job => self.machine.on(Event::Terminate, self.clock.now()),
+            // Slurm signals the program itself, and so does a terminal.
+            Signal::URG => Vec::new(),
+            _ if is_in_job || received.is_from_terminal => Vec::new(),
+            signal => {
+                if let Some(program) = &self.program {
+                    program.signal(signal);
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    fn read_reports(&mut self, is_end: bool) -> Vec<Action> {
+        let Some(mut reports) = self.reports.take() else {
+            return Vec::new();
+        };
+        let mut actions = Vec::new();
+        let read = reports.read(is_end, |line| match Report::parse(line) {
+            Ok(None) => {}
+            Ok(Some(report)) => actions.extend(self.reported(&report)),
+            Err(error) => self.complain(&error.to_string()),
+        });
+        if let Err(error) = read {
+            self.complain(&format!("reports cannot be read ({error})"));
+        }
+        self.reports = Some(reports);
+        actions
+    }
+
+    fn reported(&mut self, report: &Report) -> Vec<Action> {
+        let now = self.clock.now();
+        let mut actions = Vec::new();
+        if report.epoch.is_some() || report.epochs.is_some() {
+            // A report may have been read late, but never before it was made.
+            let age_s = report.at.map_or(0.0, |at| now.unix.0 as f64 - at);
+            let age = Duration::try_from_secs_f64(age_s).unwrap_or_default();
+            self.progress
+                .report(report.epoch, report.total(), now.monotonic.saturating_sub(age));
+        }
+        if report.epoch.is_some() {
+            actions.extend(self.machine.on(Event::Progressed, now));
+        }
+        match report.has_saved() {
+            Ok(true) => actions.extend(self.machine.on(Event::Saved, now)),
+            Ok(false) => {}
+            Err(error) => self.complain(&error.to_string()),
+        }
+        actions
+    }
+
+    fn complain(&mut self, sentence: &str) {
+        self.complaints = self.complaints.saturating_add(1);
+        if self.complaints <= COMPLAINTS_MAX {
+            say(sentence);
+        }
+    }
+
+    /// Carries out actions; the exit code if this is the end.
+    fn act(&mut self, actions: Vec<Action>) -> Option<u8> {
+        for action in actions {
+            match action {
+                Action::Look(cause) => {
+                    if let Some(voice) = &mut self.voice {
+                        voice.look(cause);
+                    }
+                }
+                Action::Pass => {
+                    if let (Some(program), Some(signal)) = (&self.program, self.save_signal) {
+                        program.signal(signal);
+                    }
+                }
+                Action::Acknowledge { saved, save_s } => {
+                    self.progress.save(saved);
+                    let mut changes = self.progress.publish(self.clock.now());
+                    // Behind `saved`, without which it is of little use.
+                    changes.splice(1..1, save_s.map(|save_s| (Key::SaveS, seconds(save_s))));
+                    if let Some(voice) = &self.voice {
+                        voice.publisher.acknowledge(changes);
+                    }
+                }
+                Action::NoteSave => self.progress.save(self.clock.now().unix),
+                Action::Resume => {
+                    self.progress.interrupt();
+                    if let Some(code) = self.start(true) {
+                        return Some(code);
+                    }
+                }
+                Action::Requeue => {
+                    if let Some(voice) = &self.voice {
+                        voice.requeue();
+                    }
+                }
+                Action::Kill => {
+                    if let Some(program) = &self.program {
+                        program.signal(Signal::KILL);
+                    }
+                }
+                Action::End(code) => return Some(code),
+                Action::Say(sentence) => say(&sentence),
+            }
+        }
+        None
+    }
+
+    /// Starts the program; an exit code if it cannot be started.
+    fn start(&mut self, is_resumed: bool) -> Option<u8> {
+        let report = self.reports.as_ref().map(|reports| reports.path().into());
+        let environment = [
+            (REPORT, report),
+            (RESUME, is_resumed.then(|| "1".into())),
+            (RESTART_COUNT, Some(self.environment.restarts.to_string().into())),
+        ];
+        let to_main = self.sender.clone();
+        let exited = move || _ = to_main.send(Happening::Exited);
+        match Program::start(&self.run.command, &environment, exited) {
+            Ok(program) => {
+                self.program = Some(program);
+                None
+            }
+            Err(error) => {
+                say(&error.to_string());
+                Some(error.exit_code())
+            }
+        }
+    }
+
+    fn pass_when_ready(&mut self) {
+        let is_ready = |(program, signal): (&Program, Signal)| program.handles(signal);
+        if self.machine.is_waiting() && self.program.as_ref().zip(self.save_signal).is_some_and(is_ready) {
+            let actions = self.machine.on(Event::Ready, self.clock.now());
+            self.act(actions);
+        }
+    }
+
+    fn publish_what_is_due(&mut self) {
+        let now = self.clock.now();
+        let is_due = self.progress.due().is_some_and(|due| due <= now.monotonic);
+        if let Some(voice) = self.voice.as_ref().filter(|_| is_due) {
+            voice.publisher.set(self.progress.publish(now));
+        }
+    }
+
+    /// The last word: how far the training came, so that a job that is started again knows.
+    fn end(mut self, code: u8) -> u8 {
+        // Where Slurm takes the allocation away there is no time for it.
+        let is_taken = self.machine.is_terminated();
+        if let Some(voice) = self.voice.take().filter(|_| !is_taken) {
+            if self.progress.has_news() {
+                voice.publisher.set(self.progress.publish(self.clock.now()));
+            }
+            voice.publisher.finish(FINISH_LIMIT);
+        }
+        code
+    }
+}

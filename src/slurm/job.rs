@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! One's own job, as a user may see and change it.
+
+use super::command::{Bounds, CommandError, Environment, run};
+use crate::policy::ids::JobId;
+use bstr::ByteSlice;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::time::Duration;
+
+/// A look at the job; it stands between a request and the save.
+const READ_LIMIT: Duration = Duration::from_secs(2);
+
+/// scontrol itself gives up after about 9 s without slurmctld.
+const UPDATE_LIMIT: Duration = Duration::from_secs(10);
+
+/// Between the fields that squeue is asked for: characters that hardly anybody has in a comment, which may hold
+/// anything else, newlines included. They only matter where the user of one array writes them into the comments of its
+/// tasks.
+const BEFORE_ID: char = '\x1e';
+const BEFORE_COMMENT: char = '\x1f';
+const BEHIND_COMMENT: char = '\x1d';
+
+/// Width of the columns of the second kind of squeue's output, which cuts at the width and pads with blanks. The record
+/// stands at the front of AdminComment, and that of a job that can be asked to save is shorter than this.
+const ID_WIDTH: usize = 12;
+const ADMIN_COMMENT_WIDTH: usize = 4096;
+
+/// Why a job could not be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum JobError {
+    /// Slurm's command gave no answer, or refused.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// squeue knows no such job.
+    #[error("squeue does not list job {0}")]
+    NotListed(JobId),
+}
+
+/// One job, through Slurm's commands on the search path.
+#[derive(Clone, Debug)]
+pub struct Job {
+    id: JobId,
+    environment: Environment,
+}
+
+impl Job {
+    /// The job `id`, asked about with the environment of its user.
+    pub fn new(id: JobId, environment: Environment) -> Self {
+        Self { id, environment }
+    }
+
+    /// The job's comment, byte for byte; empty where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Within 2 s, where squeue does not answer or does not list the job.
+    pub fn comment(&self) -> Result<Vec<u8>, JobError> {
+        let format = format!("{BEFORE_ID}%A{BEFORE_COMMENT}%k{BEHIND_COMMENT}");
+        let listed = self.squeue("--format", format)?;
+        comment_in(&listed, self.id).ok_or(JobError::NotListed(self.id))
+    }
+
+    /// The beginning of the job's AdminComment, enough for Surgent's record; empty where there is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Job::comment`].
+    pub fn admin_comment(&self) -> Result<Vec<u8>, JobError> {
+        let format = format!("JobID:{ID_WIDTH},admin_comment:{ADMIN_COMMENT_WIDTH}");
+        let listed = self.squeue("--Format", format)?;
+        admin_comment_in(&listed, self.id).ok_or(JobError::NotListed(self.id))
+    }
+
+    /// Replaces the job's comment.
+    ///
+    /// # Errors
+    ///
+    /// Within 10 s, where slurmctld does not answer or refuses the comment.
+    pub fn set_comment(&self, comment: Vec<u8>) -> Result<(), JobError> {
+        let mut assignment = b"Comment=".to_vec();
+        assignment.extend(comment);
+        let job = format!("JobId={}", self.id);
+        let args = ["update".into(), job.into(), OsString::from_vec(assignment)];
+        self.command("scontrol", &args, UPDATE_LIMIT)?;
+        Ok(())
+    }
+
+    /// Puts the job back into the queue, to be started again from its save.
+    ///
+    /// # Errors
+    ///
+    /// As [`Job::set_comment`]; also for a job that is not to be requeued.
+    pub fn requeue(&self) -> Result<(), JobError> {
+        self.command(
+            "scontrol",
+            &["requeue".into(), self.id.to_string().into()],
+            UPDATE_LIMIT,
+        )?;
+        Ok(())
+    }
+
+    fn squeue(&self, option: &str, format: String) -> Result<Vec<u8>, JobError> {
+        let args = [
+            "--noheader".into(),
+            "--jobs".into(),
+            self.id.to_string().into(),
+            option.into(),
+            format.into(),
+        ];
+        self.command("squeue", &args, READ_LIMIT)
+    }
+
+    fn command(&self, name: &str, args: &[OsString], limit: Duration) -> Result<Vec<u8>, JobError> {
+        let bounds = Bounds {
+            limit,
+            stop: &|| false,
+        };
+        Ok(run(name.as_ref(), args, &self.environment, &bounds)?)
+    }
+}
+
+/// The comment of `job` in what squeue printed: of an array's or a het job's first component it lists all.
+fn comment_in(listed: &[u8], job: JobId) -> Option<Vec<u8>> {
+    let before = format!("{BEFORE_ID}{job}{BEFORE_COMMENT}");
+    let start = listed.find(&before)? + before.len();
+    let rest = &listed[start..];
+    // The first end that is followed by another record or by nothing: the comment itself may hold the mark.
+    let next = format!("{BEHIND_COMMENT}\n{BEFORE_ID}");
+    let end = rest
+        .find(&next)
+        .or_else(|| rest.rfind(format!("{BEHIND_COMMENT}\n")))?;
+    Some(known(&rest[..end]).to_vec())
+}
+
+/// The beginning of the AdminComment of `job`, up to its first newline.
+fn admin_comment_in(listed: &[u8], job: JobId) -> Option<Vec<u8>> {
+    let before = format!("{job:<ID_WIDTH$}", job = job.0);
+    let admin_comment = listed
+        .lines()
+        .find_map(|line| line.strip_prefix(before.as_bytes()))?;
+    Some(known(admin_comment.trim_end()).to_vec())
+}
+
+/// squeue prints "(null)" for nothing.
+fn known(printed: &[u8]) -> &[u8] {
+    match printed {
+        b"(null)" => b"",
+        printed => printed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_is_found_among_those_of_an_array_and_kept_byte_for_byte() {
+        let listed =
+            b"\x1e17\x1fother\x1d\n\x1e18\x1f two\n lines \xff\x1d of \x1f it  \x1d\n\x1e19\x1f(null)\x1d\n";
+        assert_eq!(comment_in(listed, JobId(17)).expect("listed"), b"other");
+        assert_eq!(
+            comment_in(listed, JobId(18)).expect("listed"),
+            b" two\n lines \xff\x1d of \x1f it  "
+        );
+        assert_eq!(comment_in(listed, JobId(19)).expect("listed"), b"");
+        assert_eq!(comment_in(listed, JobId(1)), None);
+        assert_eq!(comment_in(b"", JobId(17)), None);
+    }
+
+    #[test]
+    fn an_admin_comment_is_found_without_its_padding() {
+        let listed =
+            b"17          surgent{class=normal ask=3} by hand   \n18          (null)   \n118         no\n";
+        let found = admin_comment_in(listed, JobId(17)).expect("listed");
+        assert_eq!(found, b"surgent{class=normal ask=3} by hand");
+        assert_eq!(admin_comment_in(listed, JobId(18)).expect("listed"), b"");
+        assert_eq!(admin_comment_in(listed, JobId(1)), None);
+    }
+}
