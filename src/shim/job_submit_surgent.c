@@ -31,7 +31,7 @@ static void replace_text(char **slot, const char *text)
 /* What the user cannot be shown, the administrator whom he asks can find. */
 static void log_message(uint32_t job_id, const char *text)
 {
-	char *line = slurm_xstrdup_printf("surgent: for the user who changes job %u: %s", job_id, text);
+	char *line = slurm_xstrdup_printf("%s (change of job %u)", text, job_id);
 
 	surgent_host_log(SURGENT_LOG_INFO, line);
 	slurm_xfree((void **)&line);
