@@ -17,6 +17,9 @@ use std::collections::BTreeMap;
 const ASK_AGAIN_S: Seconds = Seconds(2.0);
 /// While a gate is open the scheduler is nudged this often.
 const NUDGE_EVERY_S: Seconds = Seconds(1.0);
+/// A stopped job is not started again before this: slurmd ends a job whose credential was made in the same second in
+/// which its last run's was revoked ("Job credential revoked").
+const RESTART_AFTER_S: Seconds = Seconds(2.0);
 /// What is still owed to victims after this is given up.
 pub const RELEASING_MAX_S: Seconds = Seconds(600.0);
 /// A campaign that was given up may be tried anew after this.
@@ -359,8 +362,12 @@ impl<'a> Advance<'a> {
     /// Winds up with everybody who is let off or was stopped; forgets those who are owed nothing.
     fn settle(&mut self, campaign: &mut Campaign) {
         let urgent = campaign.urgent;
-        let in_progress = campaign.claims();
         let facts = self.facts;
+        let may_restart = match campaign.phase {
+            Phase::Saving | Phase::Open { .. } => false,
+            // The nodes were cleared, and the credentials revoked, before this phase began.
+            Phase::Releasing { since } | Phase::GivenUp { since } => facts.now - since >= RESTART_AFTER_S,
+        };
         let actions = &mut *self.actions;
         campaign.victims.retain(|asked| {
             let let_off = asked.stance == Stance::LetOff;
@@ -399,7 +406,7 @@ impl<'a> Advance<'a> {
                         .record
                         .as_ref()
                         .is_some_and(|record| record.ask == Some(urgent));
-                    if recorded && !job.completing && !in_progress {
+                    if recorded && !job.completing && may_restart {
                         actions.push(Action::Restore {
                             job: asked.job,
                             urgent,

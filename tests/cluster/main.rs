@@ -6,6 +6,7 @@
 mod support;
 
 mod harness;
+mod shapes;
 mod traps;
 
 use support::cluster::Builder;
