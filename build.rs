@@ -15,7 +15,7 @@ fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     bindgen::Builder::default()
         .header(CONTRACT)
-        .allowlist_item("(?i)surgent_.*")
+        .allowlist_item("surgent_.*|SURGENT_.*")
         .blocklist_function("surgent_.*")
         .derive_default(true)
         .layout_tests(true)

@@ -103,6 +103,8 @@ typedef struct surgent_gres_request {
 #define SURGENT_JOB_BLOCKED 0x0080u     /* pending for a reason that free nodes do not mend */
 #define SURGENT_JOB_MEM_PER_CPU 0x0100u /* request_memory_mib is per CPU, else per node */
 #define SURGENT_JOB_EXEMPT 0x0200u      /* Slurm itself will not let it be preempted now */
+#define SURGENT_JOB_ALL_MEMORY 0x0400u  /* pending: only nodes where no job holds any memory will do */
+#define SURGENT_JOB_UNTESTED 0x0800u    /* pending, and Slurm has not tried to start it yet */
 
 /*
  * One job. Of a job that is neither pending nor running or suspended only id, state, flags, times and comments
@@ -170,6 +172,7 @@ typedef struct surgent_sink {
 #define SURGENT_SNAPSHOT_OK 0
 #define SURGENT_SNAPSHOT_NOT_READY 1  /* Slurm has not loaded its state yet */
 #define SURGENT_SNAPSHOT_BAD_LAYOUT 2 /* a record's magic number is wrong: the shim does not fit this slurmctld */
+#define SURGENT_SNAPSHOT_NO_MEMORY 3  /* memory is out; what was given so far is incomplete */
 
 /* What a shim offers the core. A slot that a shim has nothing for is NULL. */
 typedef struct surgent_host {
@@ -187,7 +190,7 @@ typedef struct surgent_host {
 	 * Jobs that matter: all that run, are suspended or completing, and the pending ones that have a comment.
 	 */
 	int (*snapshot)(const surgent_sink_t *sink);
-	/* Has Slurm's scheduler look at its whole queue soon. Only from a thread that holds no Slurm lock. */
+	/* Has Slurm's scheduler look at the head of its queue at once. Only from a thread that holds no Slurm lock. */
 	void (*nudge)(void);
 } surgent_host_t;
 

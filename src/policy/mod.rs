@@ -5,7 +5,20 @@
 //! the tools and in the tests.
 #![forbid(unsafe_code)]
 
+pub mod admission;
+pub mod advance;
+pub mod book;
+pub mod cost;
 pub mod directives;
+pub mod eligibility;
+pub mod facts;
+pub mod fit;
 pub mod ids;
+pub mod notes;
+pub mod plan;
 pub mod record;
+pub mod resources;
+pub mod select;
+pub mod settings;
+pub mod step;
 pub mod units;

@@ -12,6 +12,9 @@
 //! those fields of it that can still be told to be Surgent's, so that damage, however often it happens, does not pile
 //! up and eats nothing of anybody else's.
 
+#[cfg(test)]
+mod tests;
+
 use super::directives::Urgency;
 use super::ids::JobId;
 use super::units::UnixTime;
@@ -221,10 +224,12 @@ fn is_unknown(key: &str, value: &str) -> bool {
 
 /// What an AdminComment holds besides the record.
 fn other_text(admin_comment: &[u8]) -> &[u8] {
-    let behind = &admin_comment[own_bytes(admin_comment)..];
-    match behind.len() < admin_comment.len() {
-        true => behind.strip_prefix(b" ").unwrap_or(behind),
-        false => behind,
+    match own_bytes(admin_comment) {
+        0 => admin_comment,
+        own => {
+            let behind = &admin_comment[own..];
+            behind.strip_prefix(b" ").unwrap_or(behind)
+        }
     }
 }
 

@@ -20,7 +20,7 @@ mod text;
 mod value;
 
 pub use edit::{COMMENT_MAX_BYTES, EditError, edit, edit_fitting};
-pub use error::DirectiveError;
+pub use error::{DirectiveError, Shown};
 pub use key::Key;
 pub use signal::{SaveSignal, SignalError, SignalName, SignalTarget};
 pub use value::{EPOCHS_MAX, SECONDS_MAX, SaveKind, TIME_MAX, UnknownUrgency, Urgency};

@@ -27,7 +27,7 @@ pub enum SignalTarget {
     Batch,
     /// Every process of every step, not the batch shell (`scancel` as it comes).
     Steps,
-    /// The batch shell, what it started, and every step (`scancel --full`).
+    /// The batch shell and the processes of its group (`scancel --full`).
     Full,
 }
 

@@ -5,9 +5,9 @@ use super::form::Place;
 use super::key::Key;
 use std::borrow::Cow;
 
-/// What separates directives from one another and from other text. `is_ascii_whitespace` lacks the vertical tab.
+/// What separates directives from one another and from other text.
 fn is_separator(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || matches!(byte, b',' | b';' | b'\x0b')
+    byte.is_ascii_whitespace() || matches!(byte, b',' | b';')
 }
 
 /// Each token `key=value` whose key is known.

@@ -110,14 +110,8 @@ pub(super) fn read(key: Key, value: &[u8]) -> Result<Directives, DirectiveError>
             says.epochs = total.map(|total| epochs(key, total, value)).transpose()?;
         }
         Key::EpochS => says.epoch_s = Some(seconds(key, value)?),
-        Key::At | Key::Saved => {
-            let time = time(key, value)?;
-            *(if key == Key::At {
-                &mut says.at
-            } else {
-                &mut says.saved
-            }) = Some(time);
-        }
+        Key::At => says.at = Some(time(key, value)?),
+        Key::Saved => says.saved = Some(time(key, value)?),
         Key::Save => says.save = Some(save(value)?),
         Key::SaveS => says.save_s = Some(seconds(key, value)?),
         Key::Signal => says.signal = Some(signal(value)?),

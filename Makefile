@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `make help` lists what can be made.
+
+SHELL := /bin/sh
+CARGO ?= cargo
+# Where cargo builds. Plugins, Slurm's headers and the demo's data are always in ./target.
+BUILT := $(or $(CARGO_TARGET_DIR),target)
+CORE := $(BUILT)/release/libsurgent.so
+SURGENT := $(BUILT)/release/surgent
+FAULTS := target/plugins-faults
+DIGITS := target/demo-data/digits.csv.gz
+
+.PHONY: help setup build demo check test lint faults clean FORCE
+help: ## List what can be made
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
+		sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
+
+include slurm-headers/shims.mk
+
+setup: ## Install what is missing on a fresh Debian 12 (as root)
+	@packaging/setup
+
+build: $(CORE) $(SURGENT) ## Build the core and the program surgent
+
+demo: setup ## Show the whole story on a real Slurm, in about a minute and a half
+	@$(MAKE) --no-print-directory shims $(DIGITS)
+	@$(CARGO) build --release --example demo
+	@SURGENT_BIN='$(abspath $(SURGENT))' $(BUILT)/release/examples/demo
+
+check: setup ## Run every test, on a real Slurm too
+	@$(MAKE) --no-print-directory lint test
+
+lint: ## Check format and clippy
+	$(CARGO) fmt --check
+	$(CARGO) clippy --quiet --all-targets -- -D warnings
+
+# Two at a time: each cluster test starts a whole cluster.
+test: shims faults $(DIGITS) ## Run the tests without the other checks
+	$(CARGO) test --no-fail-fast -- --test-threads=2
+
+$(CORE) $(SURGENT) &: FORCE
+	$(CARGO) build --release
+
+# The plugins with a core in which SURGENT_FAULT makes one hook panic.
+faults: shims
+	$(CARGO) build --release --lib --features faults --target-dir $(BUILT)/faults
+	@mkdir -p $(FAULTS)
+	@for plugin in $(SHIM_PLUGINS) $(BUILT)/faults/release/libsurgent.so; do \
+		cp "$$plugin" $(FAULTS)/.new && mv -f $(FAULTS)/.new "$(FAULTS)/$${plugin##*/}" || exit 1; done
+
+$(DIGITS):
+	@tests/demo/get-data $@
+
+clean: ## Remove all that was built and fetched
+	$(CARGO) clean
+	rm -rf target

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Builds and installs Slurm's side of Surgent. Included by the top Makefile, which makes $(CORE) and $(SURGENT).
+#
+#   make shims [SLURM_SRC=TREE] [OUT=DIR]             the plugins and libsurgent.so, ready to be a PluginDir
+#   make install [DESTDIR= PREFIX= PLUGINDIR=]        plugins and libsurgent.so into PLUGINDIR, surgent into PREFIX/bin
+#   make uninstall [DESTDIR= PREFIX= PLUGINDIR=]
+#
+#   SLURM_SRC   a configured Slurm tree; default: the one that slurm-headers/fetch gets for the installed slurmctld
+#   OUT         where the plugins are built
+#   CORE        the core to put beside them
+#   PLUGINDIR   default: where the installed Slurm keeps its own plugins, since slurmctld looks there without being
+#               told. If slurm.conf sets PluginDir, give one of its directories.
+
+SLURM_SRC ?=
+OUT ?= target/plugins
+CORE ?= target/release/libsurgent.so
+SURGENT ?= target/release/surgent
+PREFIX ?= /usr/local
+PLUGINDIR ?= $(patsubst %/,%,$(dir $(firstword $(wildcard \
+	/usr/lib/*/slurm-wlm/select_cons_tres.so /usr/lib64/slurm/select_cons_tres.so \
+	/usr/lib/slurm/select_cons_tres.so /usr/local/lib/slurm/select_cons_tres.so))))
+
+SHIMS := job_submit_surgent preempt_surgent
+SHIM_PLUGINS := $(SHIMS:%=$(OUT)/%.so)
+SHIM_HEADERS := slurm-headers/compat.h slurm-headers/surgent.h $(wildcard src/shim/*.h)
+
+SHIM_CFLAGS := -std=gnu11 -O2 -g -fPIC -Wall -Wextra -Werror -fvisibility=hidden -Islurm-headers -Isrc/shim
+# Lazy: Slurm's symbols are slurmctld's own and are bound when first called. No unloading: the core keeps pointers into
+# the plugin while slurmctld drops and reloads it. The core is found beside the plugin, wherever that is.
+SHIM_LDFLAGS := -shared -Wl,-z,lazy -Wl,-z,relro -Wl,-z,nodelete -Wl,--as-needed -Wl,-rpath,'$$ORIGIN'
+
+# Asked for once, and only if something needs it.
+SHIM_TREE = $(eval SHIM_TREE := $$(shell SLURM_SRC='$$(SLURM_SRC)' slurm-headers/fetch | tail -n 1))$(or \
+	$(SHIM_TREE),$(error no Slurm headers: see the line above))
+
+.PHONY: shims install uninstall install-plugindir
+shims: $(SHIM_PLUGINS)
+
+# Changes when the plugins are to be built against other headers than before.
+.PHONY: shim-headers-changed
+$(OUT)/.headers: shim-headers-changed
+	@mkdir -p '$(OUT)'
+	@echo '$(SHIM_TREE) $(CC)' | cmp -s - '$@' || echo '$(SHIM_TREE) $(CC)' > '$@'
+
+$(OUT)/libsurgent.so: $(CORE)
+	@mkdir -p '$(OUT)'
+	@cp '$<' '$@.new' && mv -f '$@.new' '$@'
+
+SHIM_COMMON := src/shim/host.c src/shim/views.c
+$(OUT)/job_submit_surgent.so: src/shim/job_submit_surgent.c $(SHIM_COMMON)
+$(OUT)/preempt_surgent.so: src/shim/preempt_surgent.c $(SHIM_COMMON) \
+	src/shim/snapshot.c src/shim/job_parts.c src/shim/gres_views.c src/shim/arena.c
+
+$(SHIM_PLUGINS): $(SHIM_HEADERS) $(OUT)/.headers | $(OUT)/libsurgent.so
+	@echo '  CC $@'
+	@$(CC) $(SHIM_CFLAGS) -isystem '$(SHIM_TREE)' -o '$@.new' $(filter %.c,$^) $(SHIM_LDFLAGS) -L'$(OUT)' -lsurgent
+	@mv -f '$@.new' '$@'
+
+# By rename: slurmctld may have the old file mapped, and writing into it would crash it.
+# $(1) file, $(2) directory, $(3) mode
+install_file = install -d '$(DESTDIR)$(2)' && \
+	install -m $(3) '$(1)' '$(DESTDIR)$(2)/$(notdir $(1)).new' && \
+	mv -f '$(DESTDIR)$(2)/$(notdir $(1)).new' '$(DESTDIR)$(2)/$(notdir $(1))'
+
+install-plugindir:
+	@test -n '$(PLUGINDIR)' || { echo 'make: no Slurm plugins found on this machine: say PLUGINDIR=DIRECTORY' >&2; exit 1; }
+
+install: install-plugindir shims $(SURGENT)
+	$(call install_file,$(OUT)/libsurgent.so,$(PLUGINDIR),755)
+	$(foreach shim,$(SHIMS),$(call install_file,$(OUT)/$(shim).so,$(PLUGINDIR),755) &&) true
+	$(call install_file,$(SURGENT),$(PREFIX)/bin,755)
+
+uninstall: install-plugindir
+	rm -f $(patsubst %,'$(DESTDIR)$(PLUGINDIR)/%.so',libsurgent $(SHIMS)) '$(DESTDIR)$(PREFIX)/bin/$(notdir $(SURGENT))'

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Carrying out what a step decided: gates and nudges at once, the rest by Slurm's own commands.
+//!
+//! Commands run on a few threads side by side, each with a time limit, and never while a lock is held. One that
+//! fails is logged and left: the next step sees from the facts that its work is not done.
+
+use super::core::{Core, Host};
+use super::logger::printable;
+use crate::policy::book::Action;
+use crate::policy::directives::{SaveSignal, SignalTarget, Urgency};
+use crate::policy::facts::Facts;
+use crate::policy::ids::JobId;
+use crate::policy::record::Record;
+use crate::policy::settings::CommandSettings;
+use crate::policy::units::UnixTime;
+use crate::policy::{admission::URGENT_PRIORITY, notes};
+use crate::slurm::command::{Bounds, CommandError, Environment, run};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// So many commands run side by side.
+const WORKERS_MAX: usize = 8;
+
+/// The planner's signal for "look at your record again", which bystanders ignore by default; only a monitor that
+/// asked to be called so is told of a request that was taken back.
+const MONITOR_SIGNAL: &str = "URG";
+
+/// Carries out `actions`; returns the jobs that a request has reached.
+pub fn carry_out(
+    core: &Core,
+    host: &Host,
+    facts: &Facts,
+    actions: &[Action],
+    settings: &CommandSettings,
+) -> Vec<JobId> {
+    let mut commands = Vec::new();
+    for action in actions {
+        match action {
+            Action::Say(sentence) => log::info!("{sentence}"),
+            Action::OpenGate { urgent, victims } => core.gate.open(*urgent, victims.clone()),
+            Action::ShutGate { urgent } => core.gate.shut(*urgent),
+            // SAFETY: the shim's own function, which stays mapped; this thread holds no lock of Slurm's.
+            Action::Nudge => unsafe { (host.nudge)() },
+            _ => commands.push(action),
+        }
+    }
+    if commands.is_empty() {
+        return Vec::new();
+    }
+    let runner = Runner::new(core, host, settings);
+    let next = AtomicUsize::new(0);
+    let asked = Mutex::new(Vec::new());
+    let work = || {
+        while let Some(action) = commands.get(next.fetch_add(1, Ordering::Relaxed)) {
+            match runner.carry_out(action, facts) {
+                Ok(reached) => asked
+                    .lock()
+                    .unwrap_or_else(|poison| poison.into_inner())
+                    .extend(reached),
+                Err(error) => log::error!("{}", printable(error.to_string().as_bytes())),
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..commands.len().min(WORKERS_MAX) {
+            // Without a thread the others, or this one, do its work.
+            let _ = std::thread::Builder::new()
+                .name("surgent-cmd".into())
+                .spawn_scoped(scope, work);
+        }
+        work();
+    });
+    asked.into_inner().unwrap_or_else(|poison| poison.into_inner())
+}
+
+struct Runner<'a> {
+    core: &'a Core,
+    scontrol: PathBuf,
+    scancel: PathBuf,
+    environment: Environment,
+    limit: Duration,
+}
+
+impl<'a> Runner<'a> {
+    fn new(core: &'a Core, host: &Host, settings: &CommandSettings) -> Self {
+        Self {
+            core,
+            scontrol: locate(&settings.scontrol),
+            scancel: locate(&settings.scancel),
+            environment: Environment::bare(Some(&host.slurm_conf)),
+            limit: Duration::from_secs(settings.timeout_s),
+        }
+    }
+
+    /// Returns the job that a request has reached, if the action is a request.
+    fn carry_out(&self, action: &Action, facts: &Facts) -> Result<Option<JobId>, CommandError> {
+        match *action {
+            Action::Ask {
+                job,
+                urgent,
+                asked,
+                deadline,
+                signal,
+            } => {
+                self.rewrite(job, facts, &[], |record| {
+                    record.ask = Some(urgent);
+                    record.asked = Some(asked);
+                    record.deadline = Some(deadline);
+                })?;
+                let how = match signal {
+                    Some(signal) => {
+                        self.signal(job, signal)?;
+                        signal.to_string()
+                    }
+                    None => "no save possible".to_owned(),
+                };
+                log::info!("{}", notes::asked(job, urgent, &how, &readable(deadline)));
+                Ok(Some(job))
+            }
+            Action::CallOff { job, signal } => {
+                self.rewrite(job, facts, &[], forget_request)?;
+                log::info!("{}", notes::called_off(job));
+                if let Some(signal) = signal.filter(|signal| signal.signal.as_str() == MONITOR_SIGNAL) {
+                    self.signal(job, signal)?;
+                }
+                Ok(None)
+            }
+            Action::Restore { job, urgent, delayed } => {
+                let start_now: &[&str] = if delayed { &["StartTime=now"] } else { &[] };
+                self.rewrite(job, facts, start_now, |record| {
+                    forget_request(record);
+                    record.preempted = record.preempted.saturating_add(1);
+                    record.by = Some(urgent);
+                })?;
+                log::info!("{}", notes::restored(job, urgent, delayed));
+                Ok(None)
+            }
+            Action::ShowWait {
+                urgent,
+                ref waits_for,
+            } => {
+                self.rewrite(urgent, facts, &[], |record| {
+                    record.waits_for.clone_from(waits_for)
+                })?;
+                Ok(None)
+            }
+            Action::Reclass { job, class } => {
+                let priority = match class {
+                    Urgency::Urgent => format!("Priority={URGENT_PRIORITY}"),
+                    // Slurm's own words for "as the priority plugin has it".
+                    Urgency::Normal => "Priority=INFINITE".to_owned(),
+                };
+                self.rewrite(job, facts, &[&priority], |record| record.class = class)?;
+                log::info!("job {job} is {} now", class.as_str());
+                Ok(None)
+            }
+            Action::Say(_) | Action::OpenGate { .. } | Action::ShutGate { .. } | Action::Nudge => Ok(None),
+        }
+    }
+
+    /// Changes Surgent's record of a job; all other text in its AdminComment stays.
+    fn rewrite(
+        &self,
+        job: JobId,
+        facts: &Facts,
+        more: &[&str],
+        change: impl FnOnce(&mut Record),
+    ) -> Result<(), CommandError> {
+        let Some(current) = admin_comment(facts, job) else {
+            return Ok(());
+        };
+        let mut record = Record::read(current).unwrap_or_else(|| Record::new(Urgency::Normal));
+        change(&mut record);
+        let mut text = b"AdminComment=".to_vec();
+        text.extend(record.write_into(current));
+        let mut args = vec![
+            OsString::from("update"),
+            OsString::from(format!("JobId={job}")),
+            OsString::from_vec(text),
+        ];
+        args.extend(more.iter().map(OsString::from));
+        self.run(&self.scontrol, &args)
+    }
+
+    fn signal(&self, job: JobId, signal: SaveSignal) -> Result<(), CommandError> {
+        let to: &[&str] = match signal.target {
+            SignalTarget::Batch => &["--batch"],
+            SignalTarget::Steps => &[],
+            SignalTarget::Full => &["--full"],
+        };
+        let mut args: Vec<OsString> = to.iter().map(OsString::from).collect();
+        args.push(format!("--signal={}", signal.signal.as_str()).into());
+        args.push(job.to_string().into());
+        self.run(&self.scancel, &args)
+    }
+
+    fn run(&self, program: &Path, args: &[OsString]) -> Result<(), CommandError> {
+        let bounds = Bounds {
+            limit: self.limit,
+            stop: &|| self.core.is_stopping(),
+        };
+        run(program.as_os_str(), args, &self.environment, &bounds).map(|_| ())
+    }
+}
+
+fn admin_comment(facts: &Facts, job: JobId) -> Option<&Vec<u8>> {
+    let running = facts.job(job).map(|job| &job.admin_comment);
+    let parked = || {
+        facts
+            .parked
+            .iter()
+            .find(|parked| parked.id == job)
+            .map(|job| &job.admin_comment)
+    };
+    let waiting = || {
+        facts
+            .waiting
+            .iter()
+            .find(|waiting| waiting.id == job)
+            .map(|job| &job.admin_comment)
+    };
+    running.or_else(parked).or_else(waiting)
+}
+
+fn forget_request(record: &mut Record) {
+    record.ask = None;
+    record.asked = None;
+    record.deadline = None;
+}
+
+/// A time as people read it, in UTC.
+fn readable(time: UnixTime) -> String {
+    jiff::Timestamp::from_second(time.0).map_or_else(|_| time.to_string(), |time| time.to_string())
+}
+
+/// A command by name is looked for beside slurmctld first (`sbin/slurmctld`, `bin/scontrol`), then where systems
+/// keep commands. An absolute path also lets the system start it without copying slurmctld's page tables.
+fn locate(command: &str) -> PathBuf {
+    let named = Path::new(command);
+    if command.contains('/') {
+        return named.to_owned();
+    }
+    let beside = std::env::current_exe()
+        .ok()
+        .and_then(|daemon| Some(daemon.parent()?.parent()?.join("bin")));
+    let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from);
+    beside
+        .into_iter()
+        .chain(usual)
+        .map(|folder| folder.join(named))
+        .find(|path| path.is_file())
+        .unwrap_or_else(|| OsStr::from_bytes(command.as_bytes()).into())
+}

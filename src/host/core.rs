@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What all shims and the planner share: one core is loaded once, however many plugins use it.
+
+use super::abi;
+use super::gate::Gate;
+use super::logger::LogFn;
+use super::wake::Wake;
+use crate::policy::ids::JobId;
+use crate::policy::settings::Settings;
+use crate::policy::units::UnixTime;
+use arc_swap::{ArcSwap, ArcSwapOption};
+use once_cell::sync::Lazy;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// How a shim takes a snapshot.
+pub type SnapshotFn = unsafe extern "C" fn(sink: *const abi::surgent_sink_t) -> std::ffi::c_int;
+/// How a shim nudges Slurm's scheduler.
+pub type NudgeFn = unsafe extern "C" fn();
+
+/// So many changes of class wait for the planner at most; more are forgotten, and show at the next change.
+const RECLASS_MAX: usize = 10_000;
+
+/// What the preempt shim offers.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// Gives all nodes and jobs.
+    pub snapshot: SnapshotFn,
+    /// Has the scheduler look.
+    pub nudge: NudgeFn,
+    /// Writes to Slurm's log.
+    pub log: LogFn,
+    /// Path of slurm.conf.
+    pub slurm_conf: PathBuf,
+    /// StateSaveLocation.
+    pub state_dir: PathBuf,
+    /// Slurm's version, major << 16 | minor << 8 | micro.
+    pub slurm_version: u32,
+}
+
+/// The one core.
+#[derive(Debug, Default)]
+pub struct Core {
+    /// The gates.
+    pub gate: Gate,
+    /// The planner's bell.
+    pub wake: Wake,
+    /// The settings in force.
+    pub settings: ArcSwap<Settings>,
+    /// What the preempt shim offers, once it has attached.
+    pub host: ArcSwapOption<Host>,
+    /// Shims that are attached, one bit each.
+    attached: AtomicU32,
+    /// The planner is to end.
+    stopping: AtomicBool,
+    /// Waiting jobs whose users changed their class.
+    reclass: Mutex<BTreeSet<JobId>>,
+}
+
+static CORE: Lazy<Core> = Lazy::new(Core::default);
+
+impl Core {
+    /// The one core.
+    pub fn get() -> &'static Self {
+        &CORE
+    }
+
+    /// Notes that a shim is there.
+    pub fn attach(&self, shim: u32) {
+        self.attached.fetch_or(bit(shim), Ordering::AcqRel);
+        self.stopping.store(false, Ordering::Release);
+    }
+
+    /// Notes that a shim is gone; the planner ends with the last one.
+    pub fn detach(&self, shim: u32) {
+        let left = self.attached.fetch_and(!bit(shim), Ordering::AcqRel) & !bit(shim);
+        if left == 0 {
+            self.stopping.store(true, Ordering::Release);
+            self.wake.ring();
+        }
+    }
+
+    /// Whether the planner is to end.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Notes that the class of a waiting job may have changed.
+    pub fn note_reclass(&self, job: JobId) {
+        let mut reclass = self.reclass.lock().unwrap_or_else(|poison| poison.into_inner());
+        if reclass.len() < RECLASS_MAX {
+            reclass.insert(job);
+        }
+    }
+
+    /// The jobs noted, in a copy.
+    pub fn reclass_noted(&self) -> BTreeSet<JobId> {
+        self.reclass
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner())
+            .clone()
+    }
+
+    /// These have been looked after.
+    pub fn forget_reclass(&self, jobs: impl Iterator<Item = JobId>) {
+        let mut reclass = self.reclass.lock().unwrap_or_else(|poison| poison.into_inner());
+        for job in jobs {
+            reclass.remove(&job);
+        }
+    }
+}
+
+/// The time now.
+pub fn unix_now() -> UnixTime {
+    let now = jiff::Timestamp::now();
+    UnixTime(now.as_second())
+}
+
+fn bit(shim: u32) -> u32 {
+    1u32.checked_shl(shim).unwrap_or_default()
+}

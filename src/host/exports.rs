@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The functions of `surgent.h`. Each is a thin shell: read the view, ask, answer.
+
+use super::core::{Core, Host, unix_now};
+use super::guard::{self, Hook, hook};
+use super::views::{bytes, view_ref};
+use super::{abi, logger, planner};
+use crate::policy::admission::{self, Change, Submission};
+use crate::policy::ids::JobId;
+use crate::policy::record::Record;
+use crate::policy::units::UnixTime;
+use std::ffi::{CString, OsStr, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+// Both are 0 and 1; a shim returns them as they are.
+const ACCEPT: c_int = abi::SURGENT_ACCEPT as c_int;
+const REFUSE: c_int = abi::SURGENT_REFUSE as c_int;
+
+/// See `surgent.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn surgent_core_abi() -> u32 {
+    abi::SURGENT_ABI
+}
+
+/// See `surgent.h`.
+///
+/// # Safety
+/// `host` is NULL or points to a `surgent_host_t` that is valid for this call and whose functions stay callable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn surgent_attach(host: *const abi::surgent_host_t) -> c_int {
+    guard::install_panic_hook();
+    // A plugin that does not load ends slurmctld. So only what could never work is refused; after a fault of ours the
+    // plugin loads, and does nothing.
+    hook(Hook::Attach, ACCEPT, || {
+        // SAFETY: promised by the caller.
+        match unsafe { view_ref(host) } {
+            Some(host) => attach(host),
+            None => REFUSE,
+        }
+    })
+}
+
+fn attach(host: &abi::surgent_host_t) -> c_int {
+    let Some(log) = host.log else { return REFUSE };
+    logger::install(log);
+    if host.abi != abi::SURGENT_ABI {
+        log::error!(
+            "a shim for contract {} cannot use this core, which is for contract {}; install shims and core of one version",
+            host.abi,
+            abi::SURGENT_ABI
+        );
+        return REFUSE;
+    }
+    let core = Core::get();
+    let path = |text: &*const c_char| PathBuf::from(OsStr::from_bytes(bytes(text).unwrap_or_default()));
+    core.attach(host.shim);
+    if let (Some(snapshot), Some(nudge)) = (host.snapshot, host.nudge) {
+        core.host.store(Some(
+            Host {
+                snapshot,
+                nudge,
+                log,
+                slurm_conf: path(&host.slurm_conf),
+                state_dir: path(&host.state_dir),
+                slurm_version: host.slurm_version,
+            }
+            .into(),
+        ));
+        planner::start();
+    }
+    ACCEPT
+}
+
+/// See `surgent.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn surgent_detach(shim: u32) {
+    hook(Hook::Detach, (), || Core::get().detach(shim));
+}
+
+/// See `surgent.h`.
+///
+/// # Safety
+/// Both pointers are NULL or point to structs of the contract that are valid for this call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn surgent_job_submit(
+    request: *const abi::surgent_request_view_t,
+    answer: *const abi::surgent_answer_t,
+) -> c_int {
+    hook(Hook::JobSubmit, ACCEPT, || {
+        // SAFETY: promised by the caller.
+        let (Some(request), Some(answer)) = (unsafe { (view_ref(request), view_ref(answer)) }) else {
+            return ACCEPT;
+        };
+        let core = Core::get();
+        let has = |flag: u32| request.flags & flag != 0;
+        let submission = Submission {
+            comment: bytes(&request.comment),
+            admin_comment: bytes(&request.admin_comment),
+            requeue_unset: has(abi::SURGENT_REQUEST_REQUEUE_UNSET),
+            held: has(abi::SURGENT_REQUEST_HELD),
+            batch: has(abi::SURGENT_REQUEST_BATCH),
+        };
+        match admission::submit(&submission, unix_now(), core.settings.load().mode) {
+            Ok(admission) => {
+                if let Some(text) = &admission.admin_comment {
+                    set_admin_comment(answer, text);
+                    if Record::is_urgent_fast(text) {
+                        core.wake.ring_for_new_job();
+                    }
+                }
+                if let (Some(priority), Some(set)) = (admission.priority, answer.set_priority) {
+                    // SAFETY: the shim's own function with its own context, during its own call.
+                    unsafe { set(answer.context, priority) };
+                }
+                if let (true, Some(set)) = (admission.requeue, answer.set_requeue) {
+                    // SAFETY: as above.
+                    unsafe { set(answer.context, true) };
+                }
+                ACCEPT
+            }
+            Err(sentence) => refuse(answer, &sentence),
+        }
+    })
+}
+
+/// See `surgent.h`.
+///
+/// # Safety
+/// All pointers are NULL or point to structs of the contract that are valid for this call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn surgent_job_modify(
+    change: *const abi::surgent_request_view_t,
+    subject: *const abi::surgent_subject_view_t,
+    answer: *const abi::surgent_answer_t,
+) -> c_int {
+    hook(Hook::JobModify, ACCEPT, || {
+        // SAFETY: promised by the caller.
+        let views = unsafe { (view_ref(change), view_ref(subject), view_ref(answer)) };
+        let (Some(change), Some(subject), Some(answer)) = views else {
+            return ACCEPT;
+        };
+        let core = Core::get();
+        let asked = Change {
+            comment: bytes(&change.comment),
+            admin_comment: bytes(&change.admin_comment),
+            current_comment: bytes(&subject.comment),
+            current_admin_comment: bytes(&subject.admin_comment),
+            pending: subject.state == abi::SURGENT_STATE_PENDING,
+        };
+        match admission::modify(&asked, unix_now(), core.settings.load().mode) {
+            Ok(amendment) => {
+                if let Some(text) = &amendment.admin_comment {
+                    set_admin_comment(answer, text);
+                }
+                // Slurm has yet to check that this user may change this job at all. So nothing is believed here:
+                // the planner is only woken, and reads what the job says afterwards.
+                if amendment.reclass {
+                    core.note_reclass(JobId(subject.job_id));
+                    core.wake.ring_for_new_job();
+                } else if amendment.wake {
+                    core.wake.ring_if_awake();
+                }
+                ACCEPT
+            }
+            Err(sentence) => refuse(answer, &sentence),
+        }
+    })
+}
+
+/// See `surgent.h`.
+///
+/// # Safety
+/// `pair` is NULL or points to a struct of the contract that is valid for this call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn surgent_preemptable(pair: *const abi::surgent_pair_view_t) -> bool {
+    // SAFETY: promised by the caller.
+    let Some(pair) = (unsafe { view_ref(pair) }) else {
+        return false;
+    };
+    // A preemption that has begun cannot be taken back, and must not look as if it were.
+    let begun = pair.preemptee_preempt_time != 0;
+    hook(Hook::Preemptable, begun, || {
+        let core = Core::get();
+        if bytes(&pair.preemptor_admin_comment).is_some_and(Record::is_urgent_fast) {
+            core.wake.ring_if_asleep();
+        }
+        let stoppable = abi::SURGENT_JOB_BATCH | abi::SURGENT_JOB_REQUEUE;
+        begun
+            || (pair.preemptee_state == abi::SURGENT_STATE_RUNNING
+                && pair.preemptee_flags & stoppable == stoppable
+                && core.gate.allows(
+                    JobId(pair.preemptor_id),
+                    JobId(pair.preemptee_id),
+                    UnixTime(pair.preemptee_start_time),
+                ))
+    })
+}
+
+/// See `surgent.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn surgent_preempt_mode(job_id: u32, start_time: i64, preempt_time: i64) -> u32 {
+    // Slurm kills a job whose preemption has begun and whose mode is then "off".
+    if preempt_time != 0 {
+        return abi::SURGENT_MODE_REQUEUE;
+    }
+    hook(Hook::Mode, abi::SURGENT_MODE_OFF, || {
+        match Core::get().gate.has_victim(JobId(job_id), UnixTime(start_time)) {
+            true => abi::SURGENT_MODE_REQUEUE,
+            false => abi::SURGENT_MODE_OFF,
+        }
+    })
+}
+
+/// See `surgent.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn surgent_preempt_priority(job_id: u32, preempt_time: i64) -> u32 {
+    hook(Hook::Priority, u32::MAX, || {
+        // Only victims of one gate are ever sorted, and all of them are needed; a fixed order keeps Slurm's choice
+        // the same from one pass to the next. A preemption that has begun comes first.
+        match preempt_time {
+            0 => job_id.max(1),
+            _ => 0,
+        }
+    })
+}
+
+/// See `surgent.h`. None: who is preempted has saved already.
+#[unsafe(no_mangle)]
+pub extern "C" fn surgent_preempt_grace_s(_job_id: u32) -> u32 {
+    hook(Hook::Grace, 0, || 0)
+}
+
+fn refuse(answer: &abi::surgent_answer_t, sentence: &str) -> c_int {
+    if let (Some(message), Ok(text)) = (answer.message, CString::new(format!("surgent: {sentence}"))) {
+        // SAFETY: the shim's own function with its own context, during its own call; it copies the text.
+        unsafe { message(answer.context, text.as_ptr()) };
+    }
+    REFUSE
+}
+
+fn set_admin_comment(answer: &abi::surgent_answer_t, text: &[u8]) {
+    // It came from C strings and our own record, so there is no NUL in it.
+    if let (Some(set), Ok(text)) = (answer.set_admin_comment, CString::new(text)) {
+        // SAFETY: as in `refuse`.
+        unsafe { set(answer.context, text.as_ptr()) };
+    }
+}

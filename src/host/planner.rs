@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The planner: one thread that looks, decides and acts, and sleeps while no urgent job waits.
+
+use super::config::ConfigFile;
+use super::core::{Core, Host, unix_now};
+use super::guard::{self, Hook, hook};
+use super::state::StateFile;
+use super::views::Collector;
+use super::{abi, act};
+use crate::policy::book::{Book, Phase};
+use crate::policy::facts::Facts;
+use crate::policy::settings::Mode;
+use crate::policy::step::{is_idle, step};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// While something is under way.
+const TURN_EVERY: Duration = Duration::from_millis(1000);
+/// While Slurm has the word, or victims are on their way back.
+const TURN_SOON: Duration = Duration::from_millis(200);
+/// After a submission, until its record is there.
+const LOOK_EVERY_MIN: Duration = Duration::from_millis(20);
+const LOOK_EVERY_MAX: Duration = Duration::from_millis(640);
+/// A job that was announced and has not appeared by now was refused by Slurm.
+const LOOK_FOR: Duration = Duration::from_secs(5);
+/// Slurm's locks are left alone for at least this many times as long as they were taken.
+const REST_FACTOR: u32 = 10;
+/// And for at least this long.
+const REST_MIN: Duration = Duration::from_millis(10);
+/// Slurm is still loading its state.
+const NOT_READY_AGAIN: Duration = Duration::from_secs(1);
+
+static RUNNING: Mutex<bool> = Mutex::new(false);
+
+/// Starts the planner unless it runs.
+pub fn start() {
+    let mut running = RUNNING.lock().unwrap_or_else(|poison| poison.into_inner());
+    if *running {
+        return;
+    }
+    let spawned = std::thread::Builder::new().name("surgent".into()).spawn(main);
+    match spawned {
+        Ok(_) => *running = true,
+        Err(error) => log::error!("the planner thread could not be started ({error}); no job will make way"),
+    }
+}
+
+fn main() {
+    let core = Core::get();
+    core.wake.listen();
+    let mut planner: Option<Planner> = None;
+    loop {
+        let limit = planner.as_ref().map_or(Some(Duration::ZERO), Planner::rest);
+        core.wake.wait(limit);
+        if core.is_stopping() {
+            let mut running = RUNNING.lock().unwrap_or_else(|poison| poison.into_inner());
+            // A shim may have attached again meanwhile, and then counts on this thread.
+            if core.is_stopping() {
+                core.gate.shut_all();
+                *running = false;
+                return;
+            }
+        }
+        if guard::is_latched() {
+            core.gate.shut_all();
+            planner = Some(Planner::default());
+            continue;
+        }
+        let Some(host) = core.host.load_full() else {
+            planner = Some(Planner::default());
+            continue;
+        };
+        let mut current = planner.take().unwrap_or_else(|| Planner::new(&host));
+        let survived = hook(Hook::Planner, false, || {
+            current.turn(core, &host);
+            true
+        });
+        if !survived {
+            // What it was in the middle of stands in the state file and in the jobs' records.
+            current = Planner::new(&host);
+            current.next = Next::In(TURN_EVERY);
+        }
+        planner = Some(current);
+    }
+}
+
+/// When to look again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Next {
+    /// When woken.
+    #[default]
+    Asleep,
+    /// After this, or when woken.
+    In(Duration),
+}
+
+/// A submission that was announced and whose record is not there yet.
+#[derive(Clone, Copy, Debug)]
+struct Awaited {
+    since: Instant,
+    every: Duration,
+}
+
+#[derive(Debug, Default)]
+struct Planner {
+    config: Option<ConfigFile>,
+    state: Option<StateFile>,
+    book: Option<Book>,
+    awaited: Option<Awaited>,
+    next: Next,
+    /// Not before this are Slurm's locks taken again.
+    locks_free_until: Option<Instant>,
+}
+
+impl Planner {
+    fn new(host: &Host) -> Self {
+        Self {
+            config: Some(ConfigFile::beside(&host.slurm_conf)),
+            state: Some(StateFile::within(&host.state_dir)),
+            ..Self::default()
+        }
+    }
+
+    fn rest(&self) -> Option<Duration> {
+        match self.next {
+            Next::Asleep => None,
+            Next::In(time) => Some(time),
+        }
+    }
+
+    fn turn(&mut self, core: &Core, host: &Arc<Host>) {
+        self.read_settings(core);
+        let settings = core.settings.load_full();
+        let first = self.book.is_none();
+        let mut book = match self.book.take() {
+            Some(book) => book,
+            None => self.load_book(),
+        };
+        if core.wake.take_fresh() {
+            self.awaited = Some(Awaited {
+                since: Instant::now(),
+                every: LOOK_EVERY_MIN,
+            });
+        } else if first && book.campaigns.is_empty() {
+            // Just loaded, and nothing is under way: whatever waits will be asked about by Slurm.
+            self.book = Some(book);
+            self.next = Next::Asleep;
+            return;
+        }
+        if settings.mode == Mode::Off && book.campaigns.is_empty() {
+            self.book = Some(book);
+            self.awaited = None;
+            self.next = Next::Asleep;
+            return;
+        }
+        self.next = match self.look(core, host) {
+            Some(facts) => self.decide(core, host, &facts, &mut book),
+            None => Next::In(NOT_READY_AGAIN),
+        };
+        self.book = Some(book);
+    }
+
+    fn decide(&mut self, core: &Core, host: &Host, facts: &Facts, book: &mut Book) -> Next {
+        let settings = core.settings.load_full();
+        let actions = step(book, facts, &settings);
+        // Written before anybody is asked: whoever was asked is known after a crash, too.
+        self.store(book);
+        let reached = act::carry_out(core, host, facts, &actions, &settings.commands);
+        for asked in book
+            .campaigns
+            .iter_mut()
+            .flat_map(|campaign| &mut campaign.victims)
+            .filter(|asked| reached.contains(&asked.job))
+        {
+            asked.delivered = true;
+        }
+        let still_changing: Vec<_> = facts.parked.iter().map(|job| job.id).collect();
+        let looked_after = core
+            .reclass_noted()
+            .into_iter()
+            .filter(|job| !still_changing.contains(job));
+        core.forget_reclass(looked_after);
+        self.pace(book, facts)
+    }
+
+    fn pace(&mut self, book: &Book, facts: &Facts) -> Next {
+        let soon = book
+            .campaigns
+            .iter()
+            .any(|campaign| matches!(campaign.phase, Phase::Open { .. } | Phase::Releasing { .. }));
+        let look = self.awaited.as_mut().map(|awaited| {
+            let every = awaited.every;
+            awaited.every = (every * 2).min(LOOK_EVERY_MAX);
+            every
+        });
+        if self
+            .awaited
+            .is_some_and(|awaited| awaited.since.elapsed() > LOOK_FOR)
+        {
+            self.awaited = None;
+        }
+        let idle = is_idle(book, facts) && facts.parked.is_empty();
+        let under_way = match (soon, idle) {
+            (true, _) => Some(TURN_SOON),
+            (false, false) => Some(TURN_EVERY),
+            (false, true) => None,
+        };
+        match [under_way, look].into_iter().flatten().min() {
+            Some(time) => Next::In(time),
+            None => Next::Asleep,
+        }
+    }
+
+    fn read_settings(&mut self, core: &Core) {
+        match self.config.as_mut().and_then(ConfigFile::changed) {
+            Some(Ok(settings)) => {
+                log::info!("settings read; mode {:?}", settings.mode);
+                core.settings.store(Arc::new(settings));
+            }
+            Some(Err(sentence)) => log::error!("{sentence}"),
+            None => {}
+        }
+    }
+
+    fn load_book(&mut self) -> Book {
+        let Some(state) = self.state.as_mut() else {
+            return Book::default();
+        };
+        state.load().unwrap_or_else(|sentence| {
+            log::error!("{sentence}");
+            Book::default()
+        })
+    }
+
+    fn store(&mut self, book: &Book) {
+        if let Some(Err(sentence)) = self.state.as_mut().map(|state| state.store(book)) {
+            log::error!("{sentence}");
+        }
+    }
+
+    /// A snapshot; `None` where there is none to be had now.
+    fn look(&mut self, core: &Core, host: &Host) -> Option<Facts> {
+        if let Some(until) = self.locks_free_until {
+            std::thread::sleep(until.saturating_duration_since(Instant::now()));
+        }
+        let mut collector = Collector::new(unix_now(), core.reclass_noted());
+        let begun = Instant::now();
+        let sink = collector.sink();
+        // SAFETY: the shim's own function, which stays mapped; this thread holds no lock of Slurm's, and `sink`
+        // and the collector behind it outlive the call.
+        let outcome = unsafe { (host.snapshot)(&raw const sink) };
+        let took = begun.elapsed();
+        self.locks_free_until = Some(Instant::now() + (took * REST_FACTOR).max(REST_MIN));
+        log::trace!("snapshot took {} us", took.as_micros());
+        match u32::try_from(outcome) {
+            Ok(abi::SURGENT_SNAPSHOT_OK) => {
+                let facts = collector.finish();
+                if facts.is_none() {
+                    log::error!("a snapshot had a record that could not be read; looking again");
+                }
+                facts
+            }
+            Ok(abi::SURGENT_SNAPSHOT_NOT_READY) => None,
+            Ok(abi::SURGENT_SNAPSHOT_NO_MEMORY) => {
+                log::error!("no memory for a look at the cluster; looking again");
+                None
+            }
+            _ => {
+                guard::latch(
+                    "Slurm's records are not laid out as this shim expects: it was built for another release of \
+                     Slurm; build the shims again with the headers of this one",
+                );
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What happens to a job when it is submitted or changed.
+
+use super::directives::{self, Urgency};
+use super::record::Record;
+use super::settings::Mode;
+use super::units::{Seconds, UnixTime};
+
+/// Priority of an urgent job: above what the ordinary priority plugins give, below Slurm's own special values.
+pub const URGENT_PRIORITY: u32 = 0xffff_f000;
+
+/// A save that is claimed for later than this from now is not believed.
+const CLOCK_SKEW_MAX_S: Seconds = Seconds(300.0);
+
+/// A submission.
+#[derive(Clone, Copy, Debug)]
+pub struct Submission<'a> {
+    /// The job's comment.
+    pub comment: Option<&'a [u8]>,
+    /// Its AdminComment, which only an administrator can have set.
+    pub admin_comment: Option<&'a [u8]>,
+    /// Its user said neither `--requeue` nor `--no-requeue`.
+    pub requeue_unset: bool,
+    /// It is submitted held.
+    pub held: bool,
+    /// It has a batch script.
+    pub batch: bool,
+}
+
+/// What to change in a submission; the default is nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Admission {
+    /// The new AdminComment.
+    pub admin_comment: Option<Vec<u8>>,
+    /// The new priority.
+    pub priority: Option<u32>,
+    /// Make it requeueable.
+    pub requeue: bool,
+}
+
+/// Looks at a submission. A job without directives is left exactly as it is.
+///
+/// # Errors
+/// A sentence for the user, where the comment has malformed directives.
+pub fn submit(job: &Submission<'_>, now: UnixTime, mode: Mode) -> Result<Admission, String> {
+    let comment = job.comment.unwrap_or_default();
+    if mode == Mode::Off || comment.is_empty() {
+        return Ok(Admission::default());
+    }
+    let directives = directives::parse(comment).map_err(|error| error.to_string())?;
+    if directives.is_empty() {
+        return Ok(Admission::default());
+    }
+    let class = directives.urgency.unwrap_or(Urgency::Normal);
+    let record = Record {
+        first: Some(now),
+        ..Record::new(class)
+    };
+    let touch = mode == Mode::On;
+    Ok(Admission {
+        admin_comment: Some(record.write_into(job.admin_comment.unwrap_or_default())),
+        priority: (touch && class == Urgency::Urgent && !job.held).then_some(URGENT_PRIORITY),
+        requeue: touch && class == Urgency::Normal && job.batch && job.requeue_unset,
+    })
+}
+
+/// A change that somebody asks for, and the job as it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Change<'a> {
+    /// The comment asked for; `None` leaves it.
+    pub comment: Option<&'a [u8]>,
+    /// The AdminComment asked for; Slurm lets only administrators do so.
+    pub admin_comment: Option<&'a [u8]>,
+    /// The AdminComment as it is.
+    pub current_admin_comment: Option<&'a [u8]>,
+    /// The comment as it is.
+    pub current_comment: Option<&'a [u8]>,
+    /// It waits.
+    pub pending: bool,
+}
+
+/// What to do about a change; the default is to let it pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Amendment {
+    /// The AdminComment to write instead of the one that was asked for.
+    pub admin_comment: Option<Vec<u8>>,
+    /// The class of a waiting job is not what it was: the planner has to look at it.
+    pub reclass: bool,
+    /// The planner has to look: something that it reads has changed.
+    pub wake: bool,
+}
+
+/// Looks at a change.
+///
+/// # Errors
+/// A sentence for the user, where the new comment has malformed or impossible directives.
+pub fn modify(change: &Change<'_>, now: UnixTime, mode: Mode) -> Result<Amendment, String> {
+    if mode == Mode::Off {
+        return Ok(Amendment::default());
+    }
+    let record = change.current_admin_comment.and_then(Record::read);
+    let mut amendment = Amendment::default();
+    if let Some(comment) = change.comment {
+        let directives = directives::parse(comment).map_err(|error| error.to_string())?;
+        let class = record.as_ref().map_or(Urgency::Normal, |record| record.class);
+        if let Some(saved) = directives.saved
+            && saved - now > CLOCK_SKEW_MAX_S
+        {
+            return Err(format!(
+                "saved={saved} lies in the future: it is {now} now; check the clock of the node"
+            ));
+        }
+        if change.pending {
+            amendment.reclass = directives.urgency.unwrap_or(Urgency::Normal) != class;
+        } else if directives.urgency == Some(Urgency::Urgent) && class != Urgency::Urgent {
+            return Err(
+                "the urgency of a job cannot be raised once it runs; it would protect nothing but itself"
+                    .into(),
+            );
+        }
+        amendment.wake = amendment.reclass || record.is_some() || !directives.is_empty();
+    }
+    if let (Some(asked), Some(record)) = (change.admin_comment, record)
+        && Record::read(asked).is_none()
+    {
+        // Another tool writes over our record; its text is kept, and so is the record.
+        amendment.admin_comment = Some(record.write_into(asked));
+    }
+    Ok(amendment)
+}

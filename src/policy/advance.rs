@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! One step of one campaign, from the request to the last victim's return.
+
+use super::book::{Action, Asked, Campaign, Phase, Stance};
+use super::eligibility::Refusal;
+use super::facts::{Facts, RunningJob, WaitingJob};
+use super::fit::{Demand, Ledger};
+use super::ids::JobId;
+use super::notes;
+use super::plan::{Constraints, Outcome, Plan, plan};
+use super::record::Record;
+use super::settings::Settings;
+use super::units::{Seconds, UnixTime};
+use std::collections::BTreeMap;
+
+/// A request that has not gone out is tried again after this.
+const ASK_AGAIN_S: Seconds = Seconds(2.0);
+/// While a gate is open the scheduler is nudged this often.
+const NUDGE_EVERY_S: Seconds = Seconds(1.0);
+/// What is still owed to victims after this is given up.
+pub const RELEASING_MAX_S: Seconds = Seconds(600.0);
+/// A campaign that was given up may be tried anew after this.
+pub const GIVEN_UP_S: Seconds = Seconds(600.0);
+
+/// Takes one campaign forward; `ledger` is what earlier urgent jobs leave free, and what later ones find.
+pub struct Advance<'a> {
+    /// The cluster.
+    pub facts: &'a Facts,
+    /// The site's settings.
+    pub settings: &'a Settings,
+    /// See above.
+    pub ledger: &'a mut Ledger,
+    /// What was logged already.
+    pub said: &'a mut BTreeMap<JobId, String>,
+    /// Where actions go.
+    pub actions: &'a mut Vec<Action>,
+}
+
+/// Logs `sentence` about an urgent job unless it is the last thing that was logged about it.
+///
+/// What follows a semicolon (costs, times) changes from moment to moment and does not make a sentence new.
+pub fn say(said: &mut BTreeMap<JobId, String>, actions: &mut Vec<Action>, urgent: JobId, sentence: String) {
+    let gist = sentence.split(';').next().unwrap_or_default();
+    if said.get(&urgent).map(String::as_str) != Some(gist) {
+        said.insert(urgent, gist.to_owned());
+        actions.push(Action::Say(sentence));
+    }
+}
+
+/// Lets all victims go: the urgent job needs them no more, or Surgent was turned off.
+pub fn release(campaign: &mut Campaign, now: UnixTime, actions: &mut Vec<Action>) {
+    if matches!(campaign.phase, Phase::Releasing { .. }) {
+        return;
+    }
+    actions.push(Action::ShutGate {
+        urgent: campaign.urgent,
+    });
+    campaign.phase = Phase::Releasing { since: now };
+    for asked in &mut campaign.victims {
+        asked.stance = Stance::LetOff;
+    }
+}
+
+/// The run of the job that was asked, if it still holds its resources.
+fn same_run<'a>(facts: &'a Facts, asked: &Asked) -> Option<&'a RunningJob> {
+    facts
+        .job(asked.job)
+        .filter(|job| job.start == asked.start && !job.traits.completing)
+}
+
+fn release_active(campaign: &Campaign, facts: &Facts, ledger: &mut Ledger) {
+    for job in campaign.active().filter_map(|asked| same_run(facts, asked)) {
+        ledger.release(job);
+    }
+}
+
+impl<'a> Advance<'a> {
+    /// Takes `campaign` one step on. `barred` are jobs that make way for somebody else.
+    pub fn campaign(&mut self, campaign: &mut Campaign, barred: BTreeMap<JobId, Refusal>) {
+        self.note_saves(campaign);
+        let waiting = self.facts.waiting.iter().find(|job| job.id == campaign.urgent);
+        match (waiting, campaign.phase) {
+            // Slurm may name any reason while it clears the nodes; only time tells then.
+            (Some(waiting), Phase::Open { since }) => self.open(campaign, waiting, barred, since),
+            (Some(waiting), Phase::Saving) if !waiting.blocked => self.saving(campaign, waiting, barred),
+            // Requeued by itself, or waiting again: what was begun is wound up first.
+            (Some(_), Phase::Releasing { .. } | Phase::GivenUp { .. }) => {}
+            (Some(_), Phase::Saving) | (None, _) => self.no_longer_waits(campaign),
+        }
+        self.settle(campaign);
+    }
+
+    fn say(&mut self, urgent: JobId, sentence: String) {
+        say(self.said, self.actions, urgent, sentence);
+    }
+
+    fn note_saves(&mut self, campaign: &mut Campaign) {
+        for asked in &mut campaign.victims {
+            let Some(job) = same_run(self.facts, asked) else {
+                continue;
+            };
+            let saved = job.directives.as_ref().and_then(|directives| directives.saved);
+            if asked.saved.is_none() && saved.is_some_and(|saved| saved >= asked.asked) {
+                asked.saved = saved;
+                campaign.missed.retain(|missed| *missed != asked.job);
+                self.actions
+                    .push(Action::Say(notes::saved(asked, campaign.urgent)));
+            }
+        }
+    }
+
+    fn no_longer_waits(&mut self, campaign: &mut Campaign) {
+        if let Some(job) = self.facts.job(campaign.urgent) {
+            self.show_wait(campaign.urgent, job.record.as_ref(), Vec::new());
+        }
+        if matches!(campaign.phase, Phase::Releasing { .. }) {
+            return;
+        }
+        let sentence = match self.facts.job(campaign.urgent) {
+            Some(_) => notes::started(campaign.urgent),
+            None => notes::no_longer_waits(campaign.urgent),
+        };
+        self.say(campaign.urgent, sentence);
+        release(campaign, self.facts.now, self.actions);
+    }
+
+    /// Victims are saving.
+    fn saving(
+        &mut self,
+        campaign: &mut Campaign,
+        waiting: &WaitingJob,
+        mut barred: BTreeMap<JobId, Refusal>,
+    ) {
+        let demand = Demand::of(&waiting.request);
+        if let Some(nodes) = self.ledger.fits(&demand) {
+            if campaign
+                .active()
+                .any(|asked| same_run(self.facts, asked).is_some())
+            {
+                self.say(campaign.urgent, notes::fits_meanwhile(campaign.urgent));
+            }
+            self.ledger.reserve(campaign.urgent, &demand, &nodes);
+            release(campaign, self.facts.now, self.actions);
+            self.actions.push(Action::Nudge);
+            return;
+        }
+        self.note_misses(campaign);
+        barred.extend(campaign.missed.iter().map(|job| (*job, Refusal::MissedDeadline)));
+
+        let mut after = self.ledger.clone();
+        release_active(campaign, self.facts, &mut after);
+        match after.fits(&demand) {
+            Some(nodes) => campaign.nodes = nodes,
+            None => match self.replan(campaign, waiting, barred) {
+                Some(plan) => self.change_victims(campaign, &plan),
+                None => return,
+            },
+        }
+        self.ask_again(campaign);
+        let waits_for: Vec<_> = campaign.active().map(|asked| asked.job).collect();
+        self.show_wait(campaign.urgent, waiting.record.as_ref(), waits_for);
+        release_active(campaign, self.facts, self.ledger);
+        self.ledger.reserve(campaign.urgent, &demand, &campaign.nodes);
+
+        let all_ready = campaign
+            .active()
+            .all(|asked| asked.ready() || same_run(self.facts, asked).is_none());
+        if all_ready {
+            self.open_gate(campaign);
+        }
+    }
+
+    /// Deadlines pass, and users change their minds about being requeued.
+    fn note_misses(&mut self, campaign: &mut Campaign) {
+        for asked in &mut campaign.victims {
+            if asked.stance != Stance::Victim {
+                continue;
+            }
+            let Some(job) = same_run(self.facts, asked) else {
+                continue;
+            };
+            let late = !asked.ready() && self.facts.now > asked.deadline;
+            let unwilling = !job.traits.requeue || !job.traits.batch;
+            if late || unwilling {
+                asked.stance = Stance::LetOff;
+                campaign.missed.push(asked.job);
+                let sentence = notes::passed_over(asked.job, campaign.urgent, late);
+                self.actions.push(Action::Say(sentence));
+            }
+        }
+    }
+
+    fn replan(
+        &mut self,
+        campaign: &mut Campaign,
+        waiting: &WaitingJob,
+        barred: BTreeMap<JobId, Refusal>,
+    ) -> Option<Plan> {
+        let constraints = Constraints {
+            barred,
+            sunk: campaign.active().map(|asked| asked.job).collect(),
+            patience_over: self.facts.now - waiting.submit > self.settings.urgent.patience_s,
+        };
+        match plan(self.facts, self.ledger, waiting, &constraints, self.settings) {
+            Outcome::Stop(plan) => {
+                self.say(campaign.urgent, notes::plan(&plan, self.facts));
+                Some(plan)
+            }
+            Outcome::NoSet { refused } => {
+                // Nobody saves in vain: who was asked is let off, until a set is found again.
+                self.say(campaign.urgent, notes::no_set(campaign.urgent, &refused));
+                for asked in &mut campaign.victims {
+                    asked.stance = Stance::LetOff;
+                }
+                None
+            }
+            // The caller has just seen that it does not fit.
+            Outcome::Fits { .. } => None,
+        }
+    }
+
+    /// Who is in the plan stays or is asked; who is not is let off.
+    fn change_victims(&mut self, campaign: &mut Campaign, plan: &Plan) {
+        for asked in &mut campaign.victims {
+            let wanted = plan
+                .victims
+                .iter()
+                .any(|victim| victim.job == asked.job && victim.start == asked.start);
+            asked.stance = if wanted { Stance::Victim } else { Stance::LetOff };
+        }
+        for victim in &plan.victims {
+            let known = campaign
+                .victims
+                .iter()
+                .any(|asked| asked.job == victim.job && asked.start == victim.start);
+            if !known {
+                let asked = Asked::from_plan(victim, self.facts.now);
+                self.actions
+                    .push(Action::Say(notes::victim(campaign.urgent, victim)));
+                self.actions.push(asked.ask(campaign.urgent));
+                campaign.victims.push(asked);
+            }
+        }
+        campaign.nodes.clone_from(&plan.nodes);
+    }
+
+    /// A request that did not go out, or that the job's record does not show, goes out again.
+    fn ask_again(&mut self, campaign: &mut Campaign) {
+        for asked in &mut campaign.victims {
+            if asked.stance != Stance::Victim || asked.saved.is_some() {
+                continue;
+            }
+            let Some(job) = same_run(self.facts, asked) else {
+                continue;
+            };
+            let recorded = job.record.as_ref().is_some_and(|record| {
+                record.ask == Some(campaign.urgent) && record.asked == Some(asked.asked)
+            });
+            let rested = asked
+                .tried
+                .is_none_or(|tried| self.facts.now - tried >= ASK_AGAIN_S);
+            if (!recorded || !asked.delivered) && rested {
+                asked.tried = Some(self.facts.now);
+                self.actions.push(asked.ask(campaign.urgent));
+            }
+        }
+    }
+
+    /// The urgent job's own record says whom it waits for, so that `scontrol show job` does.
+    fn show_wait(&mut self, urgent: JobId, record: Option<&Record>, waits_for: Vec<JobId>) {
+        if record.is_some_and(|record| record.waits_for != waits_for) {
+            self.actions.push(Action::ShowWait { urgent, waits_for });
+        }
+    }
+
+    fn open_gate(&mut self, campaign: &mut Campaign) {
+        let victims: Vec<_> = campaign
+            .active()
+            .filter(|asked| same_run(self.facts, asked).is_some())
+            .map(|asked| (asked.job, asked.start))
+            .collect();
+        self.say(campaign.urgent, notes::gate_open(campaign.urgent, &victims));
+        self.actions.push(Action::OpenGate {
+            urgent: campaign.urgent,
+            victims,
+        });
+        self.actions.push(Action::Nudge);
+        campaign.phase = Phase::Open {
+            since: self.facts.now,
+        };
+        campaign.nudged = self.facts.now;
+    }
+
+    /// The gate is open and Slurm has the word.
+    fn open(
+        &mut self,
+        campaign: &mut Campaign,
+        waiting: &WaitingJob,
+        mut barred: BTreeMap<JobId, Refusal>,
+        since: UnixTime,
+    ) {
+        let now = self.facts.now;
+        let demand = Demand::of(&waiting.request);
+        if now - since > self.settings.urgent.gate_patience_s && waiting.blocked {
+            self.no_longer_waits(campaign);
+            return;
+        }
+        if now - since > self.settings.urgent.gate_patience_s {
+            self.actions.push(Action::ShutGate {
+                urgent: campaign.urgent,
+            });
+            if campaign.widened < self.settings.urgent.max_widen {
+                campaign.widened += 1;
+                campaign.phase = Phase::Saving;
+                barred.extend(campaign.victims.iter().map(|asked| (asked.job, Refusal::Claimed)));
+                self.say(campaign.urgent, notes::widening(campaign.urgent));
+                if let Some(plan) = self.replan_beside(waiting, barred) {
+                    self.add_victims(campaign, &plan);
+                }
+            } else {
+                self.say(campaign.urgent, notes::given_up(campaign.urgent));
+                release(campaign, now, self.actions);
+                campaign.phase = Phase::GivenUp { since: now };
+            }
+            return;
+        }
+        release_active(campaign, self.facts, self.ledger);
+        if let Some(nodes) = self.ledger.fits(&demand) {
+            self.ledger.reserve(campaign.urgent, &demand, &nodes);
+        }
+        if now - campaign.nudged >= NUDGE_EVERY_S {
+            campaign.nudged = now;
+            self.actions.push(Action::Nudge);
+        }
+    }
+
+    /// The next best set, beside the one that did not do.
+    fn replan_beside(&mut self, waiting: &WaitingJob, barred: BTreeMap<JobId, Refusal>) -> Option<Plan> {
+        let constraints = Constraints {
+            barred,
+            ..Constraints::default()
+        };
+        match plan(self.facts, self.ledger, waiting, &constraints, self.settings) {
+            Outcome::Stop(plan) => Some(plan),
+            Outcome::Fits { .. } | Outcome::NoSet { .. } => None,
+        }
+    }
+
+    fn add_victims(&mut self, campaign: &mut Campaign, plan: &Plan) {
+        for victim in &plan.victims {
+            let asked = Asked::from_plan(victim, self.facts.now);
+            self.actions
+                .push(Action::Say(notes::victim(campaign.urgent, victim)));
+            self.actions.push(asked.ask(campaign.urgent));
+            campaign.victims.push(asked);
+        }
+    }
+
+    /// Winds up with everybody who is let off or was stopped; forgets those who are owed nothing.
+    fn settle(&mut self, campaign: &mut Campaign) {
+        let urgent = campaign.urgent;
+        let in_progress = campaign.claims();
+        let facts = self.facts;
+        let actions = &mut *self.actions;
+        campaign.victims.retain(|asked| {
+            let let_off = asked.stance == Stance::LetOff;
+            if let Some(job) = facts.job(asked.job) {
+                let recorded = job
+                    .record
+                    .as_ref()
+                    .is_some_and(|record| record.ask == Some(urgent));
+                let same_run = job.start == asked.start;
+                return match (recorded, same_run) {
+                    (_, true) if job.traits.completing => true,
+                    (true, true) if let_off => {
+                        actions.push(Action::CallOff {
+                            job: asked.job,
+                            signal: asked.signal,
+                        });
+                        true
+                    }
+                    (false, true) => !let_off,
+                    (true, false) => {
+                        actions.push(Action::Restore {
+                            job: asked.job,
+                            urgent,
+                            delayed: false,
+                        });
+                        true
+                    }
+                    (false, false) => false,
+                    (true, true) => true,
+                };
+            }
+            let parked = facts.parked.iter().find(|job| job.id == asked.job);
+            match parked {
+                Some(job) => {
+                    let recorded = job
+                        .record
+                        .as_ref()
+                        .is_some_and(|record| record.ask == Some(urgent));
+                    if recorded && !job.completing && !in_progress {
+                        actions.push(Action::Restore {
+                            job: asked.job,
+                            urgent,
+                            delayed: job.begin > facts.now,
+                        });
+                    }
+                    recorded
+                }
+                // It has ended.
+                None => false,
+            }
+        });
+    }
+}

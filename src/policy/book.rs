@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What Surgent is in the middle of doing: one [`Campaign`] for each urgent job that others make way for.
+//!
+//! The book is kept in the state file. It is also written across the jobs themselves (`ask=` in each victim's
+//! AdminComment, `saved=` in its Comment), so that losing the file loses nothing that matters.
+
+use super::directives::SaveSignal;
+use super::ids::{JobId, NodeIndex};
+use super::units::UnixTime;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// All campaigns, and what was said about urgent jobs already.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Book {
+    /// One for each urgent job that has victims, or had.
+    pub campaigns: Vec<Campaign>,
+    /// Urgent jobs that fit by themselves and that Slurm has yet to start.
+    pub fitting: BTreeMap<JobId, Fitting>,
+    /// The last thing logged about an urgent job, so that it is logged once.
+    pub said: BTreeMap<JobId, String>,
+}
+
+/// An urgent job that fits on free resources.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fitting {
+    /// Since when.
+    pub since: UnixTime,
+    /// When the scheduler was last told to look.
+    pub nudged: UnixTime,
+}
+
+/// The making way for one urgent job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Campaign {
+    /// For whom.
+    pub urgent: JobId,
+    /// Where it is.
+    pub phase: Phase,
+    /// Everybody who was asked and is not done with.
+    pub victims: Vec<Asked>,
+    /// Where the urgent job is expected to run.
+    pub nodes: Vec<NodeIndex>,
+    /// Jobs that did not save in time, or would not be stopped; they are not asked again for this one.
+    pub missed: Vec<JobId>,
+    /// How often the plan was widened because Slurm did not agree with it.
+    pub widened: u32,
+    /// When the scheduler was last told to look.
+    pub nudged: UnixTime,
+}
+
+/// How far a campaign is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "name")]
+pub enum Phase {
+    /// Victims have been asked to save.
+    Saving,
+    /// All have saved; Slurm may take them.
+    Open {
+        /// Since when.
+        since: UnixTime,
+    },
+    /// The urgent job has started or is gone; victims are let go.
+    Releasing {
+        /// Since when.
+        since: UnixTime,
+    },
+    /// Slurm would not start the urgent job in spite of all.
+    GivenUp {
+        /// Since when.
+        since: UnixTime,
+    },
+}
+
+/// One job that was asked to save.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Who.
+    pub job: JobId,
+    /// Which run of it.
+    pub start: UnixTime,
+    /// How it is asked; `None` if it is to be stopped unsaved.
+    pub signal: Option<SaveSignal>,
+    /// When it was asked.
+    pub asked: UnixTime,
+    /// Until when it must have saved.
+    pub deadline: UnixTime,
+    /// When it had.
+    pub saved: Option<UnixTime>,
+    /// Whether the request is known to have gone out since slurmctld started.
+    #[serde(skip)]
+    pub delivered: bool,
+    /// When the request was last tried.
+    #[serde(skip)]
+    pub tried: Option<UnixTime>,
+    /// Still a victim, or one that is let off.
+    pub stance: Stance,
+}
+
+/// Whether an asked job is still meant to make way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stance {
+    /// It is.
+    Victim,
+    /// It is let off and has to be told.
+    LetOff,
+}
+
+impl Campaign {
+    /// A campaign that has just begun.
+    pub fn new(urgent: JobId, victims: Vec<Asked>) -> Self {
+        Self {
+            urgent,
+            phase: Phase::Saving,
+            victims,
+            nodes: Vec::new(),
+            missed: Vec::new(),
+            widened: 0,
+            nudged: UnixTime(0),
+        }
+    }
+
+    /// Those who are still meant to make way.
+    pub fn active(&self) -> impl Iterator<Item = &Asked> {
+        self.victims.iter().filter(|asked| asked.stance == Stance::Victim)
+    }
+
+    /// Whether its victims and nodes are spoken for.
+    pub fn claims(&self) -> bool {
+        matches!(self.phase, Phase::Saving | Phase::Open { .. })
+    }
+}
+
+impl Asked {
+    /// A victim of a plan, about to be asked at `now`.
+    pub fn from_plan(victim: &super::plan::Victim, now: UnixTime) -> Self {
+        Self {
+            job: victim.job,
+            start: victim.start,
+            signal: victim.signal,
+            asked: now,
+            deadline: victim.deadline,
+            saved: None,
+            delivered: false,
+            tried: Some(now),
+            stance: Stance::Victim,
+        }
+    }
+
+    /// The request to it.
+    pub fn ask(&self, urgent: JobId) -> Action {
+        Action::Ask {
+            job: self.job,
+            urgent,
+            asked: self.asked,
+            deadline: self.deadline,
+            signal: self.signal,
+        }
+    }
+
+    /// Nothing more is awaited of it.
+    pub fn ready(&self) -> bool {
+        self.saved.is_some() || self.signal.is_none()
+    }
+}
+
+/// What is to be done in the world. Each may fail; the next step sees from the facts whether it worked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Write the request into the job's record, then signal it.
+    Ask {
+        /// Whom.
+        job: JobId,
+        /// For whom.
+        urgent: JobId,
+        /// When.
+        asked: UnixTime,
+        /// Until when.
+        deadline: UnixTime,
+        /// How; `None` only writes the record.
+        signal: Option<SaveSignal>,
+    },
+    /// Take the request back.
+    CallOff {
+        /// Whom.
+        job: JobId,
+        /// How it was asked.
+        signal: Option<SaveSignal>,
+    },
+    /// Let Slurm preempt exactly these runs of these jobs for `urgent`.
+    OpenGate {
+        /// For whom.
+        urgent: JobId,
+        /// Whom, and which run.
+        victims: Vec<(JobId, UnixTime)>,
+    },
+    /// No longer.
+    ShutGate {
+        /// For whom.
+        urgent: JobId,
+    },
+    /// Have Slurm's scheduler look at its queue.
+    Nudge,
+    /// A stopped job: note that it was stopped, and let it start again as soon as it can.
+    Restore {
+        /// Whom.
+        job: JobId,
+        /// Who it made way for.
+        urgent: JobId,
+        /// It waits for a date that Slurm set when it requeued it.
+        delayed: bool,
+    },
+    /// A waiting job's user has changed its class.
+    Reclass {
+        /// Whose.
+        job: JobId,
+        /// To what.
+        class: super::directives::Urgency,
+    },
+    /// Write into the urgent job's record whom it waits for; nobody, once it runs.
+    ShowWait {
+        /// Whose.
+        urgent: JobId,
+        /// Whom.
+        waits_for: Vec<JobId>,
+    },
+    /// Tell the log.
+    Say(String),
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What is known of the cluster at one moment: all that a plan may depend on.
+
+use super::directives::{Directives, Urgency};
+use super::ids::{JobId, NodeIndex};
+use super::record::Record;
+use super::resources::{Amounts, GresId, GresTable};
+use super::units::UnixTime;
+use serde::{Deserialize, Serialize};
+
+/// The cluster at one moment.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// When this was seen.
+    pub now: UnixTime,
+    /// Every node, sorted by index.
+    pub nodes: Vec<Node>,
+    /// Jobs that hold resources, sorted by id.
+    pub running: Vec<RunningJob>,
+    /// Urgent jobs that wait.
+    pub waiting: Vec<WaitingJob>,
+    /// Waiting jobs that once were asked to make way, or whose class is to be looked at again.
+    pub parked: Vec<ParkedJob>,
+    /// Names of the generic resources that `Amounts` refer to.
+    pub gres: GresTable,
+}
+
+impl Facts {
+    /// An empty cluster at `now`.
+    pub fn at(now: UnixTime) -> Self {
+        Self {
+            now,
+            nodes: Vec::new(),
+            running: Vec::new(),
+            waiting: Vec::new(),
+            parked: Vec::new(),
+            gres: GresTable::default(),
+        }
+    }
+
+    /// The node with this index.
+    pub fn node(&self, index: NodeIndex) -> Option<&Node> {
+        let at = self.nodes.binary_search_by_key(&index, |node| node.index).ok()?;
+        self.nodes.get(at)
+    }
+
+    /// The running job with this id.
+    pub fn job(&self, id: JobId) -> Option<&RunningJob> {
+        let at = self.running.binary_search_by_key(&id, |job| job.id).ok()?;
+        self.running.get(at)
+    }
+}
+
+/// Whether a node can take an urgent job, now or once victims have left it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Availability {
+    /// It can. A node that is still cleaning up after a job counts: it will be ready in a moment.
+    Up,
+    /// Down, failing or not responding.
+    Down,
+    /// Takes no new jobs.
+    Drained,
+    /// Kept for a reservation.
+    Reserved,
+    /// Powered down, or on the way there or back.
+    PoweredDown,
+}
+
+/// One node.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Slurm's index of it.
+    pub index: NodeIndex,
+    /// Its name.
+    pub name: String,
+    /// Whether it can take jobs.
+    pub availability: Availability,
+    /// All that jobs may use on it, used or not.
+    pub total: Amounts,
+}
+
+/// What a job holds on one node.
+#[derive(Clone, Debug)]
+pub struct Holding {
+    /// Where.
+    pub node: NodeIndex,
+    /// How much.
+    pub amounts: Amounts,
+}
+
+/// How a job relates to Slurm's ways of stopping it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobTraits {
+    /// It has a batch script; without one it cannot be requeued.
+    pub batch: bool,
+    /// Its user lets it be requeued.
+    pub requeue: bool,
+    /// It holds its nodes alone.
+    pub whole_node: bool,
+    /// It is being cleaned up.
+    pub completing: bool,
+    /// Its nodes are being made ready.
+    pub configuring: bool,
+    /// It is suspended.
+    pub suspended: bool,
+    /// It is a component of a heterogeneous job.
+    pub het: bool,
+    /// Slurm itself exempts it from preemption at present (PreemptExemptTime).
+    pub exempt: bool,
+}
+
+/// A job that holds resources.
+#[derive(Clone, Debug)]
+pub struct RunningJob {
+    /// Its id.
+    pub id: JobId,
+    /// When this run of it began; tells this run from the next.
+    pub start: UnixTime,
+    /// When its time limit ends it; `None` without a limit.
+    pub end: Option<UnixTime>,
+    /// When its preemption began, if it did.
+    pub preempt_time: Option<UnixTime>,
+    /// See [`JobTraits`].
+    pub traits: JobTraits,
+    /// What it holds, one entry a node.
+    pub holdings: Vec<Holding>,
+    /// What its comment says; `None` where the directives in it are malformed.
+    pub directives: Option<Directives>,
+    /// Surgent's record of it.
+    pub record: Option<Record>,
+    /// The whole AdminComment, needed to rewrite the record in it.
+    pub admin_comment: Vec<u8>,
+}
+
+impl RunningJob {
+    /// Its class; a job without a record is normal.
+    pub fn class(&self) -> Urgency {
+        self.record
+            .as_ref()
+            .map_or(Urgency::Normal, |record| record.class)
+    }
+
+    /// All that it holds on all nodes.
+    pub fn held(&self) -> Amounts {
+        let mut sum = Amounts::default();
+        for holding in &self.holdings {
+            sum.add(&holding.amounts);
+        }
+        sum
+    }
+}
+
+/// An urgent job that waits.
+#[derive(Clone, Debug)]
+pub struct WaitingJob {
+    /// Its id.
+    pub id: JobId,
+    /// Slurm's priority, larger is sooner.
+    pub priority: u32,
+    /// When it was submitted (or last requeued).
+    pub submit: UnixTime,
+    /// Free resources would not start it: it is held, or waits for another job, a date or a limit.
+    pub blocked: bool,
+    /// Slurm has tried to start it. Before that it is not known whether something stands in its way that no victim
+    /// can mend.
+    pub tested: bool,
+    /// What it asks for.
+    pub request: Request,
+    /// Surgent's record of it.
+    pub record: Option<Record>,
+    /// The whole AdminComment.
+    pub admin_comment: Vec<u8>,
+}
+
+/// A waiting job that Surgent still owes something.
+#[derive(Clone, Debug)]
+pub struct ParkedJob {
+    /// Its id.
+    pub id: JobId,
+    /// Slurm will not start it before this.
+    pub begin: UnixTime,
+    /// Still being cleaned up from its last run.
+    pub completing: bool,
+    /// The class that its comment asks for now; `None` where the comment is malformed.
+    pub wanted: Option<Urgency>,
+    /// Surgent's record of it.
+    pub record: Option<Record>,
+    /// The whole AdminComment.
+    pub admin_comment: Vec<u8>,
+}
+
+/// What a waiting job asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// At least so many nodes.
+    pub min_nodes: u32,
+    /// At most so many.
+    pub max_nodes: Option<u32>,
+    /// CPUs in all.
+    pub min_cpus: u32,
+    /// Tasks in all.
+    pub tasks: Option<u32>,
+    /// Tasks on each node.
+    pub tasks_per_node: Option<u32>,
+    /// CPUs for each task.
+    pub cpus_per_task: u32,
+    /// CPUs on each node at least.
+    pub cpus_per_node: u32,
+    /// Memory.
+    pub memory: MemoryRequest,
+    /// Generic resources.
+    pub gres: Vec<GresRequest>,
+    /// Whole nodes, shared with nobody.
+    pub whole_node: bool,
+    /// Nodes that it may use.
+    pub candidates: Vec<NodeIndex>,
+    /// Nodes that it must have.
+    pub required: Vec<NodeIndex>,
+}
+
+/// Memory that a job asks for, in MiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryRequest {
+    /// It does not say.
+    #[default]
+    Unsaid,
+    /// So much on each node.
+    PerNode(u64),
+    /// So much for each CPU.
+    PerCpu(u64),
+    /// All that its nodes have (`--mem=0`).
+    AllOfNode,
+}
+
+/// One generic resource that a job asks for; a count of 0 is not asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GresRequest {
+    /// Which.
+    pub id: GresId,
+    /// `--gres`, `--gpus-per-node`.
+    pub per_node: u64,
+    /// `--gpus`.
+    pub per_job: u64,
+    /// `--gpus-per-task`.
+    pub per_task: u64,
+}

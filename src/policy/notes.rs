@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The sentences in which Surgent tells the log what it does.
+
+use super::book::Asked;
+use super::eligibility::Refusal;
+use super::facts::Facts;
+use super::ids::JobId;
+use super::plan::{Plan, Victim};
+use super::units::UnixTime;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// At most so many jobs or nodes are named in a sentence.
+const NAMED_MAX: usize = 20;
+
+fn list<T: std::fmt::Display>(items: impl ExactSizeIterator<Item = T>) -> String {
+    let count = items.len();
+    let mut text = String::new();
+    for (at, item) in items.take(NAMED_MAX).enumerate() {
+        let comma = if at == 0 { "" } else { ", " };
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{comma}{item}");
+    }
+    if count > NAMED_MAX {
+        let _ = write!(text, " and {} more", count - NAMED_MAX);
+    }
+    text
+}
+
+/// The plan as a whole.
+pub fn plan(plan: &Plan, facts: &Facts) -> String {
+    let victims = list(plan.victims.iter().map(|victim| victim.job));
+    let nodes = list(plan.nodes.iter().map(|index| {
+        facts
+            .node(*index)
+            .map_or_else(|| format!("node {}", index.0), |node| node.name.clone())
+    }));
+    format!(
+        "plan for job {}: stop jobs {victims} to free nodes {nodes}; cost {:.0} GPU-s; ready in {:.0} s",
+        plan.urgent, plan.cost_gpu_s, plan.ready_s.0
+    )
+}
+
+/// One victim and what it costs.
+pub fn victim(urgent: JobId, victim: &Victim) -> String {
+    let cost = &victim.cost;
+    format!(
+        "plan for job {urgent}: victim {} ({:.1} GPUs): lost {:.1} s + save {:.1} s + restart {:.1} s, \
+         priority weight {:.2}, repeat factor {:.0} -> {:.0} GPU-s",
+        victim.job,
+        cost.resources,
+        cost.lost_s.0,
+        cost.save_s.0,
+        cost.restart_s.0,
+        cost.priority_weight,
+        cost.repeat_factor,
+        cost.total_gpu_s()
+    )
+}
+
+/// No victims help.
+pub fn no_set(urgent: JobId, refused: &BTreeMap<JobId, Refusal>) -> String {
+    let mut by_rule: BTreeMap<Refusal, usize> = BTreeMap::new();
+    for refusal in refused.values() {
+        *by_rule.entry(*refusal).or_default() += 1;
+    }
+    let rules = list(
+        by_rule
+            .iter()
+            .map(|(refusal, count)| format!("{count} {refusal}")),
+    );
+    let protected = match by_rule.is_empty() {
+        true => "no job there is protected".to_owned(),
+        false => format!("protected there: {rules}"),
+    };
+    format!("job {urgent} waits: no set of jobs that may be stopped makes it fit ({protected})")
+}
+
+/// A victim has saved.
+pub fn saved(asked: &Asked, urgent: JobId) -> String {
+    let after_s = asked.saved.map_or(0, |saved| saved.0 - asked.asked.0);
+    format!(
+        "job {} has saved for job {urgent}, {after_s} s after the request",
+        asked.job
+    )
+}
+
+/// A victim was passed over.
+pub fn passed_over(job: JobId, urgent: JobId, late: bool) -> String {
+    let why = match late {
+        true => "did not save before its deadline",
+        false => "can no longer be requeued",
+    };
+    format!("job {job} {why}; it is passed over for job {urgent}")
+}
+
+/// The urgent job needs nobody any more.
+pub fn fits_meanwhile(urgent: JobId) -> String {
+    format!("job {urgent} fits by itself now; nobody is stopped for it")
+}
+
+/// Slurm may act.
+pub fn gate_open(urgent: JobId, victims: &[(JobId, UnixTime)]) -> String {
+    let jobs = list(victims.iter().map(|(job, _)| *job));
+    format!("gate open for job {urgent}: jobs {jobs}")
+}
+
+/// The urgent job runs.
+pub fn started(urgent: JobId) -> String {
+    format!("job {urgent} has started; gate shut")
+}
+
+/// The urgent job is gone, held or blocked.
+pub fn no_longer_waits(urgent: JobId) -> String {
+    format!("job {urgent} no longer waits for nodes; nobody is stopped for it")
+}
+
+/// Slurm leaves an urgent job waiting although it fits.
+pub fn fits_but_waits(urgent: JobId) -> String {
+    format!(
+        "job {urgent} should fit on what is free, but Slurm does not start it: it needs something that Surgent does \
+         not know of (see its Reason in squeue)"
+    )
+}
+
+/// The gate was open long enough.
+pub fn widening(urgent: JobId) -> String {
+    format!("Slurm does not start job {urgent} although its victims have saved; looking for further victims")
+}
+
+/// And that did not help.
+pub fn given_up(urgent: JobId) -> String {
+    format!(
+        "Slurm does not start job {urgent} whoever makes way; given up for now: it needs something that Surgent does \
+         not know of (see its Reason in squeue)"
+    )
+}
+
+/// A request has gone out.
+pub fn asked(job: JobId, urgent: JobId, how: &str, deadline: &str) -> String {
+    format!("asked job {job} to save for job {urgent} ({how}), until {deadline}")
+}
+
+/// A victim was stopped and has been given its place back.
+pub fn restored(job: JobId, urgent: JobId, delayed: bool) -> String {
+    match delayed {
+        true => format!("job {job} was requeued for job {urgent}; job {job} may start again at once"),
+        false => format!("job {job} was requeued for job {urgent}"),
+    }
+}
+
+/// A request was taken back.
+pub fn called_off(job: JobId) -> String {
+    format!("job {job} need not make way any more")
+}

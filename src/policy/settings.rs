@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What a site can set in `surgent.toml`.
+
+use super::units::Seconds;
+use serde::Deserialize;
+
+/// All settings; a file that sets nothing gives the defaults.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Whether Surgent acts.
+    pub mode: Mode,
+    /// Who may be stopped, and what that costs.
+    pub victims: VictimSettings,
+    /// How urgent jobs are served.
+    pub urgent: UrgentSettings,
+    /// How Slurm's own commands are run.
+    pub commands: CommandSettings,
+}
+
+/// Whether Surgent acts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Plans, and carries plans out.
+    #[default]
+    On,
+    /// Plans and logs; touches no job.
+    Shadow,
+    /// Does nothing; Slurm behaves as without Surgent.
+    Off,
+}
+
+/// What becomes of jobs that cannot save when asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unsavable {
+    /// They are never stopped.
+    #[default]
+    Protect,
+    /// They may be stopped, and lose all since their last save.
+    Stop,
+}
+
+/// `[victims]`
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct VictimSettings {
+    /// A job that runs for less than this is left alone, in seconds.
+    pub min_runtime_s: Seconds,
+    /// A job that ends within this is left alone, in seconds.
+    pub nearly_done_s: Seconds,
+    /// A job is stopped at most so many times.
+    pub max_preemptions: u32,
+    /// How long a victim has for its save, in seconds.
+    pub save_deadline_s: Seconds,
+    /// Jobs that cannot save.
+    pub unsavable: Unsavable,
+    /// Time a save takes where the job has not told, in seconds.
+    pub save_s: Seconds,
+    /// Time until a restarted job trains again, in seconds.
+    pub restart_s: Seconds,
+    /// Work lost by a job that can save at any step, in seconds: about one step.
+    pub step_s: Seconds,
+    /// GPU-seconds that one CPU-second counts as, for jobs without GPUs.
+    pub cpu_weight: f64,
+}
+
+impl Default for VictimSettings {
+    fn default() -> Self {
+        Self {
+            min_runtime_s: Seconds(60.0),
+            nearly_done_s: Seconds(60.0),
+            max_preemptions: 3,
+            save_deadline_s: Seconds(300.0),
+            unsavable: Unsavable::Protect,
+            save_s: Seconds(30.0),
+            restart_s: Seconds(60.0),
+            step_s: Seconds(1.0),
+            cpu_weight: 0.05,
+        }
+    }
+}
+
+/// `[urgent]`
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct UrgentSettings {
+    /// After this, victims that cannot or will not save may be stopped if `unsavable` is `stop`, in seconds.
+    pub patience_s: Seconds,
+    /// How long Slurm has to start an urgent job once its gate is open, in seconds.
+    pub gate_patience_s: Seconds,
+    /// How often a plan that Slurm does not agree with is widened by further victims.
+    pub max_widen: u32,
+    /// What one second of an urgent job's waiting weighs, in GPU-seconds of lost work.
+    pub wait_weight: f64,
+}
+
+impl Default for UrgentSettings {
+    fn default() -> Self {
+        Self {
+            patience_s: Seconds(600.0),
+            gate_patience_s: Seconds(60.0),
+            max_widen: 2,
+            wait_weight: 1.0,
+        }
+    }
+}
+
+/// `[commands]`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CommandSettings {
+    /// Path or name of scontrol.
+    pub scontrol: String,
+    /// Path or name of scancel.
+    pub scancel: String,
+    /// A command that takes longer is ended, in whole seconds.
+    pub timeout_s: u64,
+}
+
+impl Default for CommandSettings {
+    fn default() -> Self {
+        Self {
+            scontrol: "scontrol".to_owned(),
+            scancel: "scancel".to_owned(),
+            timeout_s: 20,
+        }
+    }
+}
+
+impl Settings {
+    /// Reads the text of a `surgent.toml`.
+    ///
+    /// # Errors
+    /// A text that names line and column, what is wrong there and what would be right.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let settings: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        settings.check()?;
+        Ok(settings)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let victims = &self.victims;
+        let urgent = &self.urgent;
+        let not_negative = [
+            ("victims.min_runtime_s", victims.min_runtime_s.0),
+            ("victims.nearly_done_s", victims.nearly_done_s.0),
+            ("victims.save_s", victims.save_s.0),
+            ("victims.restart_s", victims.restart_s.0),
+            ("victims.step_s", victims.step_s.0),
+            ("victims.cpu_weight", victims.cpu_weight),
+            ("urgent.patience_s", urgent.patience_s.0),
+            ("urgent.wait_weight", urgent.wait_weight),
+        ];
+        for (name, value) in not_negative {
+            if !value.is_finite() || value < 0.0 {
+                return Err(format!("{name} = {value} must be a number of at least 0"));
+            }
+        }
+        let positive = [
+            ("victims.save_deadline_s", victims.save_deadline_s.0),
+            ("urgent.gate_patience_s", urgent.gate_patience_s.0),
+        ];
+        for (name, value) in positive {
+            if !value.is_finite() || value < 1.0 {
+                return Err(format!("{name} = {value} must be a number of at least 1"));
+            }
+        }
+        if self.commands.timeout_s == 0 || self.commands.timeout_s > 300 {
+            return Err(format!(
+                "commands.timeout_s = {} must be from 1 to 300",
+                self.commands.timeout_s
+            ));
+        }
+        for (name, value) in [
+            ("commands.scontrol", &self.commands.scontrol),
+            ("commands.scancel", &self.commands.scancel),
+        ] {
+            if value.is_empty() {
+                return Err(format!(
+                    "{name} is empty; give the command's name or path, or leave the line out"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_gives_the_defaults() {
+        assert_eq!(Settings::parse(""), Ok(Settings::default()));
+    }
+
+    #[test]
+    fn whole_numbers_do_for_seconds() {
+        let settings = Settings::parse("mode = \"shadow\"\n[victims]\nsave_deadline_s = 8\n").unwrap();
+        assert_eq!(settings.mode, Mode::Shadow);
+        assert_eq!(settings.victims.save_deadline_s, Seconds(8.0));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, named) in [
+            ("[victims]\nsave_dedline_s = 8", "save_dedline_s"),
+            ("mode = \"maybe\"", "line 1"),
+            ("[victims]\nmin_runtime_s = -1", "victims.min_runtime_s"),
+            ("[victims]\nsave_deadline_s = 0", "victims.save_deadline_s"),
+            ("[victims]\nstep_s = nan", "victims.step_s"),
+            ("[commands]\ntimeout_s = 0", "commands.timeout_s"),
+            ("[commands]\nscontrol = \"\"", "commands.scontrol"),
+        ] {
+            let error = Settings::parse(text).unwrap_err();
+            assert!(error.contains(named), "{text:?} gave {error:?}");
+        }
+    }
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! One step of all campaigns: facts and book in, new book and actions out.
+//!
+//! A step may be taken as often as one likes, at any moment, also after slurmctld was killed half-way: what has to
+//! be done follows from what the facts show, not from what was done before.
+
+use super::advance::{Advance, release};
+use super::book::{Action, Asked, Book, Campaign, Fitting, Phase, Stance};
+use super::eligibility::Refusal;
+use super::facts::{Facts, WaitingJob};
+use super::fit::{Demand, Ledger};
+use super::ids::JobId;
+use super::notes;
+use super::plan::{Constraints, Outcome, Plan, plan};
+use super::record::Record;
+use super::settings::{Mode, Settings};
+use super::units::{Seconds, UnixTime};
+use std::collections::BTreeMap;
+
+/// While an urgent job fits, the scheduler is nudged this often.
+const NUDGE_EVERY_S: Seconds = Seconds(2.0);
+/// Slurm is given this long to try an urgent job by itself before anybody is asked to make way for it.
+const UNTESTED_MAX_S: Seconds = Seconds(30.0);
+/// An urgent job that Slurm leaves waiting although it fits: from then on, nudges are as rare as this.
+const NUDGE_SELDOM_EVERY_S: Seconds = Seconds(30.0);
+
+/// Takes one step.
+pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> {
+    let mut actions = Vec::new();
+    adopt(book, facts);
+    if settings.mode == Mode::On {
+        actions.extend(reclass(facts));
+    } else {
+        // What was begun before the mode changed is called off.
+        for campaign in &mut book.campaigns {
+            release(campaign, facts.now, &mut actions);
+        }
+    }
+
+    let mut ledger = Ledger::of(facts);
+    book.campaigns
+        .sort_by_key(|campaign| queue_position(facts, campaign.urgent));
+    for at in 0..book.campaigns.len() {
+        let barred = claimed(&book.campaigns, Some(at));
+        let mut advance = Advance {
+            facts,
+            settings,
+            ledger: &mut ledger,
+            said: &mut book.said,
+            actions: &mut actions,
+        };
+        advance.campaign(&mut book.campaigns[at], barred);
+    }
+    book.campaigns.retain(|campaign| !is_over(campaign, facts.now));
+
+    if settings.mode != Mode::Off {
+        begin(book, facts, settings, &mut ledger, &mut actions);
+    }
+    forget_gone(book, facts);
+    actions
+}
+
+/// Whether anything is left to do or to wait for, so that another step is needed soon.
+pub fn is_idle(book: &Book, facts: &Facts) -> bool {
+    book.campaigns.is_empty() && facts.waiting.iter().all(|job| job.blocked)
+}
+
+/// Takes up requests that stand in the jobs' records and not in the book: the book was lost, or is older.
+fn adopt(book: &mut Book, facts: &Facts) {
+    for job in &facts.running {
+        let signal = job.directives.as_ref().and_then(|directives| directives.signal);
+        if let Some(victim) = recorded(job.id, job.record.as_ref(), job.start, signal) {
+            adopt_one(book, victim);
+        }
+    }
+    for job in &facts.parked {
+        if let Some(victim) = recorded(job.id, job.record.as_ref(), UnixTime(0), None) {
+            adopt_one(book, victim);
+        }
+    }
+}
+
+fn recorded(
+    job: JobId,
+    record: Option<&Record>,
+    start: UnixTime,
+    signal: Option<super::directives::SaveSignal>,
+) -> Option<(JobId, Asked)> {
+    let record = record?;
+    let asked = record.asked?;
+    let victim = Asked {
+        job,
+        // A run that began after the request is not the one that was asked.
+        start: if start > asked { UnixTime(0) } else { start },
+        signal,
+        asked,
+        deadline: record.deadline?,
+        saved: None,
+        delivered: false,
+        tried: None,
+        stance: Stance::Victim,
+    };
+    Some((record.ask?, victim))
+}
+
+fn adopt_one(book: &mut Book, (urgent, victim): (JobId, Asked)) {
+    let known = book
+        .campaigns
+        .iter()
+        .any(|campaign| campaign.victims.iter().any(|asked| asked.job == victim.job));
+    if known {
+        return;
+    }
+    match book
+        .campaigns
+        .iter_mut()
+        .find(|campaign| campaign.urgent == urgent)
+    {
+        Some(campaign) => campaign.victims.push(victim),
+        None => book.campaigns.push(Campaign::new(urgent, vec![victim])),
+    }
+}
+
+fn reclass(facts: &Facts) -> impl Iterator<Item = Action> {
+    facts.parked.iter().filter_map(|job| {
+        let class = job.record.as_ref().map(|record| record.class);
+        let asked = job.record.as_ref().and_then(|record| record.ask);
+        let wanted = job.wanted?;
+        (asked.is_none() && class != Some(wanted)).then_some(Action::Reclass {
+            job: job.id,
+            class: wanted,
+        })
+    })
+}
+
+fn queue_position(facts: &Facts, urgent: JobId) -> (std::cmp::Reverse<u32>, JobId) {
+    let waiting = facts.waiting.iter().find(|job| job.id == urgent);
+    (std::cmp::Reverse(waiting.map_or(0, |job| job.priority)), urgent)
+}
+
+/// The jobs that make way in campaigns other than number `except`.
+fn claimed(campaigns: &[Campaign], except: Option<usize>) -> BTreeMap<JobId, Refusal> {
+    campaigns
+        .iter()
+        .enumerate()
+        .filter(|(at, campaign)| Some(*at) != except && campaign.claims())
+        .flat_map(|(_, campaign)| campaign.active())
+        .map(|asked| (asked.job, Refusal::Claimed))
+        .collect()
+}
+
+fn is_over(campaign: &Campaign, now: UnixTime) -> bool {
+    match campaign.phase {
+        Phase::Saving | Phase::Open { .. } => false,
+        Phase::Releasing { since } => {
+            campaign.victims.is_empty() || now - since > super::advance::RELEASING_MAX_S
+        }
+        Phase::GivenUp { since } => campaign.victims.is_empty() && now - since > super::advance::GIVEN_UP_S,
+    }
+}
+
+/// Looks after the urgent jobs for which nobody makes way yet.
+fn begin(
+    book: &mut Book,
+    facts: &Facts,
+    settings: &Settings,
+    ledger: &mut Ledger,
+    actions: &mut Vec<Action>,
+) {
+    let mut waiting: Vec<&WaitingJob> = facts
+        .waiting
+        .iter()
+        .filter(|job| !job.blocked)
+        .filter(|job| !book.campaigns.iter().any(|campaign| campaign.urgent == job.id))
+        .collect();
+    waiting.sort_by_key(|job| (std::cmp::Reverse(job.priority), job.id));
+    for urgent in waiting {
+        let constraints = Constraints {
+            barred: claimed(&book.campaigns, None),
+            patience_over: facts.now - urgent.submit > settings.urgent.patience_s,
+            ..Constraints::default()
+        };
+        if !urgent.tested && facts.now - urgent.submit < UNTESTED_MAX_S {
+            hurry(book, urgent, facts, settings, actions);
+            continue;
+        }
+        let outcome = plan(facts, ledger, urgent, &constraints, settings);
+        if !matches!(outcome, Outcome::Fits { .. }) {
+            book.fitting.remove(&urgent.id);
+        }
+        match outcome {
+            Outcome::Fits { nodes } => {
+                ledger.reserve(urgent.id, &Demand::of(&urgent.request), &nodes);
+                hurry(book, urgent, facts, settings, actions);
+            }
+            Outcome::NoSet { refused } => {
+                super::advance::say(
+                    &mut book.said,
+                    actions,
+                    urgent.id,
+                    notes::no_set(urgent.id, &refused),
+                );
+            }
+            Outcome::Stop(plan) => {
+                super::advance::say(&mut book.said, actions, urgent.id, notes::plan(&plan, facts));
+                for victim in &plan.victims {
+                    if let Some(job) = facts.job(victim.job) {
+                        ledger.release(job);
+                    }
+                }
+                ledger.reserve(urgent.id, &Demand::of(&urgent.request), &plan.nodes);
+                if settings.mode == Mode::On {
+                    book.campaigns.push(carry_out(&plan, facts, actions));
+                }
+            }
+        }
+    }
+}
+
+/// Starts a campaign: everybody in the plan is asked.
+fn carry_out(plan: &Plan, facts: &Facts, actions: &mut Vec<Action>) -> Campaign {
+    actions.extend(
+        plan.victims
+            .iter()
+            .map(|victim| notes::victim(plan.urgent, victim))
+            .map(Action::Say),
+    );
+    let victims: Vec<Asked> = plan
+        .victims
+        .iter()
+        .map(|victim| Asked::from_plan(victim, facts.now))
+        .collect();
+    actions.extend(victims.iter().map(|asked| asked.ask(plan.urgent)));
+    Campaign {
+        nodes: plan.nodes.clone(),
+        ..Campaign::new(plan.urgent, victims)
+    }
+}
+
+/// An urgent job that fits, or that Slurm has yet to try, need not wait for the scheduler's next round.
+fn hurry(
+    book: &mut Book,
+    urgent: &WaitingJob,
+    facts: &Facts,
+    settings: &Settings,
+    actions: &mut Vec<Action>,
+) {
+    let now = facts.now;
+    if settings.mode != Mode::On {
+        return;
+    }
+    let Some(fitting) = book.fitting.get_mut(&urgent.id) else {
+        actions.push(Action::Nudge);
+        book.fitting.insert(
+            urgent.id,
+            Fitting {
+                since: now,
+                nudged: now,
+            },
+        );
+        return;
+    };
+    let late = now - fitting.since > settings.urgent.gate_patience_s;
+    let every_s = if late { NUDGE_SELDOM_EVERY_S } else { NUDGE_EVERY_S };
+    if now - fitting.nudged >= every_s {
+        fitting.nudged = now;
+        actions.push(Action::Nudge);
+    }
+    if late {
+        super::advance::say(
+            &mut book.said,
+            actions,
+            urgent.id,
+            notes::fits_but_waits(urgent.id),
+        );
+    }
+}
+
+fn forget_gone(book: &mut Book, facts: &Facts) {
+    let waits = |id: &JobId| facts.waiting.iter().any(|job| job.id == *id);
+    book.fitting.retain(|id, _| waits(id));
+    let campaigns = &book.campaigns;
+    book.said
+        .retain(|id, _| waits(id) || campaigns.iter().any(|campaign| campaign.urgent == *id));
+}

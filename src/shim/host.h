@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What every shim does alike: meeting the core, and writing to Slurm's log. */
+#ifndef SURGENT_HOST_H
+#define SURGENT_HOST_H
+
+#include "surgent.h"
+
+/*
+ * Offers this slurmctld to the core; the body of a shim's init(). `snapshot` and `nudge` may be NULL.
+ * Returns SLURM_SUCCESS, or SLURM_ERROR after a log line that says why.
+ */
+int surgent_host_attach(uint32_t shim, int (*snapshot)(const surgent_sink_t *sink), void (*nudge)(void));
+
+/* Writes one line to Slurm's log, whatever characters are in it. Any thread. */
+void surgent_host_log(uint32_t level, const char *line);
+
+#endif

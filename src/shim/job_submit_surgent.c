@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * job_submit/surgent: shows each submission and each change of a job to the core, and carries its answer back.
+ *
+ * Slurm calls these hooks while it holds its own locks (job_modify: the job write lock), so nothing here takes one.
+ */
+#include <errno.h>
+
+#include "compat.h"
+#include "host.h"
+#include "identity.h"
+#include "surgent.h"
+#include "views.h"
+
+SURGENT_IDENTITY("job_submit/surgent", "Surgent: directives of training jobs and urgent jobs");
+
+/* What the core's answer acts on. */
+typedef struct target {
+	job_desc_msg_t *desc;
+	char **user_message; /* NULL where this release of Slurm shows the user none */
+	uint32_t job_id;     /* 0 for a submission */
+} target_t;
+
+/* Slurm frees these strings with its own allocator, so they must come from it. */
+static void replace_text(char **slot, const char *text)
+{
+	slurm_xfree((void **)slot);
+	*slot = slurm_xstrdup(text);
+}
+
+/* What the user cannot be shown, the administrator whom he asks can find. */
+static void log_message(uint32_t job_id, const char *text)
+{
+	char *line = slurm_xstrdup_printf("%s (change of job %u)", text, job_id);
+
+	surgent_host_log(SURGENT_LOG_INFO, line);
+	slurm_xfree((void **)&line);
+}
+
+static void show_message(void *context, const char *text)
+{
+	const target_t *target = context;
+
+	if (!text)
+		return;
+	if (!target->user_message) {
+		log_message(target->job_id, text);
+	} else if (*target->user_message) {
+		/* Another job_submit plugin spoke before; both are heard. */
+		char *both = slurm_xstrdup_printf("%s\n%s", *target->user_message, text);
+
+		slurm_xfree((void **)target->user_message);
+		*target->user_message = both;
+	} else {
+		*target->user_message = slurm_xstrdup(text);
+	}
+}
+
+static void set_admin_comment(void *context, const char *text)
+{
+	replace_text(&((target_t *)context)->desc->admin_comment, text);
+}
+
+static void set_priority(void *context, uint32_t priority)
+{
+	((target_t *)context)->desc->priority = priority;
+}
+
+static void set_requeue(void *context, bool requeue)
+{
+	((target_t *)context)->desc->requeue = requeue;
+}
+
+static surgent_answer_t answer_to(target_t *target)
+{
+	return (surgent_answer_t){
+		.size = sizeof(surgent_answer_t),
+		.context = target,
+		.message = show_message,
+		.set_admin_comment = set_admin_comment,
+		.set_priority = set_priority,
+		.set_requeue = set_requeue,
+	};
+}
+
+static surgent_request_view_t request_of(const job_desc_msg_t *desc, uint32_t owner_id, uint32_t by_user_id)
+{
+	return (surgent_request_view_t){
+		.size = sizeof(surgent_request_view_t),
+		.flags = (desc->requeue == NO_VAL16 ? SURGENT_REQUEST_REQUEUE_UNSET : 0) |
+			 (desc->priority == 0 ? SURGENT_REQUEST_HELD : 0) |
+			 (desc->script ? SURGENT_REQUEST_BATCH : 0),
+		.user_id = owner_id,
+		.by_user_id = by_user_id,
+		.comment = desc->comment,
+		.admin_comment = desc->admin_comment,
+	};
+}
+
+/* EINVAL: the commands do not try again on it, and its text is true of a refused directive. */
+static int slurm_result(int verdict)
+{
+	return verdict == SURGENT_REFUSE ? EINVAL : SLURM_SUCCESS;
+}
+
+SURGENT_HOOK extern int init(void)
+{
+	return surgent_host_attach(SURGENT_SHIM_JOB_SUBMIT, NULL, NULL);
+}
+
+SURGENT_HOOK extern void fini(void)
+{
+	surgent_detach(SURGENT_SHIM_JOB_SUBMIT);
+}
+
+SURGENT_HOOK extern int job_submit(job_desc_msg_t *desc, uint32_t submit_uid, char **err_msg)
+{
+	target_t target = { .desc = desc, .user_message = err_msg };
+	const surgent_answer_t answer = answer_to(&target);
+	const surgent_request_view_t request = request_of(desc, desc->user_id, submit_uid);
+
+	return slurm_result(surgent_job_submit(&request, &answer));
+}
+
+static int modify(job_desc_msg_t *desc, const job_record_t *job, uint32_t submit_uid, char **err_msg)
+{
+	target_t target = { .desc = desc, .user_message = err_msg, .job_id = SURGENT_JOB_ID(job) };
+	const surgent_answer_t answer = answer_to(&target);
+	const surgent_request_view_t change = request_of(desc, job->user_id, submit_uid);
+	const surgent_subject_view_t subject = {
+		.size = sizeof(subject),
+		.job_id = SURGENT_JOB_ID(job),
+		.state = surgent_view_state(job),
+		.user_id = job->user_id,
+		.comment = job->comment,
+		.admin_comment = job->admin_comment,
+	};
+
+	return slurm_result(surgent_job_modify(&change, &subject, &answer));
+}
+
+#if SURGENT_MODIFY_HAS_MESSAGE
+SURGENT_HOOK extern int job_modify(job_desc_msg_t *desc, job_record_t *job, uint32_t submit_uid, char **err_msg)
+{
+	return modify(desc, job, submit_uid, err_msg);
+}
+#else
+SURGENT_HOOK extern int job_modify(job_desc_msg_t *desc, job_record_t *job, uint32_t submit_uid)
+{
+	return modify(desc, job, submit_uid, NULL);
+}
+#endif

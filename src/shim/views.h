@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Slurm's records as the core sees them: the parts that need no memory. The strings stay Slurm's. */
+#ifndef SURGENT_VIEWS_H
+#define SURGENT_VIEWS_H
+
+#include "compat.h"
+#include "surgent.h"
+
+/* SURGENT_STATE_* of a job. */
+uint32_t surgent_view_state(const job_record_t *job);
+
+/* SURGENT_JOB_BATCH and SURGENT_JOB_REQUEUE: whether the job can be started again. */
+uint32_t surgent_view_restart_flags(const job_record_t *job);
+
+/* Of a job in any state: ids, state, flags, times and comments. */
+surgent_job_view_t surgent_view_job(const job_record_t *job);
+
+/* Of a pending, running or suspended job: what it is called and whose it is. Not its QOS, which needs a lock. */
+void surgent_view_job_names(const job_record_t *job, surgent_job_view_t *view);
+
+/* All of a node but its generic resources. */
+surgent_node_view_t surgent_view_node(const node_record_t *node, uint32_t index);
+
+#endif

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A small Slurm of whole nodes, in which the actions of a step come true: what the policy is tested against.
+
+use std::collections::{BTreeMap, BTreeSet};
+use surgent::policy::book::{Action, Book};
+use surgent::policy::directives::{self, Key, Urgency};
+use surgent::policy::facts::{
+    Availability, Facts, Holding, JobTraits, Node, ParkedJob, Request, RunningJob, WaitingJob,
+};
+use surgent::policy::ids::{JobId, NodeIndex};
+use surgent::policy::record::Record;
+use surgent::policy::resources::Amounts;
+use surgent::policy::settings::Settings;
+use surgent::policy::step::step;
+use surgent::policy::units::UnixTime;
+
+pub const CPUS: u32 = 8;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum State {
+    Pending { begin: i64 },
+    Running { start: i64, nodes: Vec<u32> },
+    Gone,
+}
+
+#[derive(Clone, Debug)]
+pub struct Job {
+    pub state: State,
+    pub want_nodes: u32,
+    pub comment: Vec<u8>,
+    pub admin_comment: Vec<u8>,
+    pub requeue: bool,
+    pub submit: i64,
+    /// Seconds that its save takes; `None` ignores every request.
+    pub save_s: Option<i64>,
+    saving_until: Option<i64>,
+}
+
+impl Job {
+    pub fn record(&self) -> Option<Record> {
+        Record::read(&self.admin_comment)
+    }
+
+    pub fn is_running(&self) -> bool {
+        matches!(self.state, State::Running { .. })
+    }
+}
+
+pub struct World {
+    pub now: i64,
+    pub nodes: u32,
+    pub jobs: BTreeMap<u32, Job>,
+    pub settings: Settings,
+    pub book: Book,
+    pub gates: BTreeMap<u32, BTreeSet<(u32, i64)>>,
+    /// Everything that happened, in order: `ask 1 for 5`, `save 1`, `requeue 1 for 5`, `start 5`, ...
+    pub events: Vec<String>,
+    pub said: Vec<String>,
+    /// Commands to Slurm fail.
+    pub commands_fail: bool,
+}
+
+impl World {
+    pub fn new(nodes: u32) -> Self {
+        let settings = "[victims]\nmin_runtime_s = 0\nnearly_done_s = 0\nsave_deadline_s = 20\n[urgent]\ngate_patience_s = 30\n";
+        Self {
+            now: 1_000_000,
+            nodes,
+            jobs: BTreeMap::new(),
+            settings: Settings::parse(settings).unwrap(),
+            book: Book::default(),
+            gates: BTreeMap::new(),
+            events: Vec::new(),
+            said: Vec::new(),
+            commands_fail: false,
+        }
+    }
+
+    /// A training job on `nodes`, running since 1,000 s, that saves within `save_s` when asked.
+    pub fn train(&mut self, id: u32, nodes: &[u32], save_s: Option<i64>) {
+        self.jobs.insert(
+            id,
+            Job {
+                state: State::Running {
+                    start: self.now - 1000,
+                    nodes: nodes.to_vec(),
+                },
+                want_nodes: nodes.len() as u32,
+                comment: b"my run signal=URG@full save=step".to_vec(),
+                admin_comment: b"surgent{class=normal first=1}".to_vec(),
+                requeue: true,
+                submit: self.now - 1100,
+                save_s,
+                saving_until: None,
+            },
+        );
+    }
+
+    pub fn submit_urgent(&mut self, id: u32, nodes: u32) {
+        self.jobs.insert(
+            id,
+            Job {
+                state: State::Pending { begin: 0 },
+                want_nodes: nodes,
+                comment: b"urgency=urgent".to_vec(),
+                admin_comment: b"surgent{class=urgent first=1}".to_vec(),
+                requeue: true,
+                submit: self.now,
+                save_s: None,
+                saving_until: None,
+            },
+        );
+    }
+
+    /// A second passes: jobs save, the policy takes its step, Slurm schedules.
+    pub fn tick(&mut self) {
+        self.now += 1;
+        self.save();
+        self.decide();
+        self.schedule();
+    }
+
+    pub fn run(&mut self, ticks: usize) {
+        for _ in 0..ticks {
+            self.tick();
+        }
+    }
+
+    /// Slurmctld is killed and comes up again, with the state file or without.
+    pub fn crash(&mut self, state_file: bool) {
+        self.gates.clear();
+        self.book = match state_file {
+            true => serde_json::from_str(&serde_json::to_string(&self.book).unwrap()).unwrap(),
+            false => Book::default(),
+        };
+    }
+
+    pub fn cancel(&mut self, id: u32) {
+        self.jobs.get_mut(&id).unwrap().state = State::Gone;
+    }
+
+    fn save(&mut self) {
+        for (id, job) in &mut self.jobs {
+            if job.saving_until.is_some_and(|until| until <= self.now) && job.is_running() {
+                job.saving_until = None;
+                job.comment = directives::edit(&job.comment, &[(Key::Saved, self.now.to_string())]).unwrap();
+                self.events.push(format!("save {id}"));
+            }
+        }
+    }
+
+    pub fn decide(&mut self) {
+        let facts = self.facts();
+        let actions = step(&mut self.book, &facts, &self.settings);
+        for action in actions {
+            self.apply(action);
+        }
+    }
+
+    fn apply(&mut self, action: Action) {
+        let needs_command = !matches!(
+            action,
+            Action::OpenGate { .. } | Action::ShutGate { .. } | Action::Nudge | Action::Say(_)
+        );
+        if needs_command && self.commands_fail {
+            return;
+        }
+        match action {
+            Action::Say(sentence) => self.said.push(sentence),
+            Action::Nudge => {}
+            Action::OpenGate { urgent, victims } => {
+                let victims = victims.iter().map(|(job, start)| (job.0, start.0)).collect();
+                self.events.push(format!("gate {urgent}"));
+                self.gates.insert(urgent.0, victims);
+            }
+            Action::ShutGate { urgent } => {
+                self.gates.remove(&urgent.0);
+            }
+            Action::Ask {
+                job,
+                urgent,
+                asked,
+                deadline,
+                signal,
+            } => {
+                self.rewrite(job, |record| {
+                    record.ask = Some(urgent);
+                    record.asked = Some(asked);
+                    record.deadline = Some(deadline);
+                });
+                self.events.push(format!("ask {job} for {urgent}"));
+                let now = self.now;
+                let target = self.jobs.get_mut(&job.0).unwrap();
+                if let (Some(save_s), Some(_)) = (target.save_s, signal) {
+                    target.saving_until = Some(now + save_s);
+                }
+                for campaign in &mut self.book.campaigns {
+                    for asked in campaign.victims.iter_mut().filter(|asked| asked.job == job) {
+                        asked.delivered = true;
+                    }
+                }
+            }
+            Action::CallOff { job, .. } => {
+                self.rewrite(job, forget);
+                self.events.push(format!("call off {job}"));
+            }
+            Action::Restore { job, urgent, .. } => {
+                self.rewrite(job, |record| {
+                    forget(record);
+                    record.preempted += 1;
+                    record.by = Some(urgent);
+                });
+                if let State::Pending { begin } = &mut self.jobs.get_mut(&job.0).unwrap().state {
+                    *begin = self.now;
+                }
+                self.events.push(format!("restore {job}"));
+            }
+            Action::ShowWait { urgent, waits_for } => {
+                self.rewrite(urgent, |record| record.waits_for = waits_for)
+            }
+            Action::Reclass { .. } => unreachable!("no job here changes its class"),
+        }
+    }
+
+    fn rewrite(&mut self, job: JobId, change: impl FnOnce(&mut Record)) {
+        let job = self.jobs.get_mut(&job.0).unwrap();
+        let mut record = job.record().unwrap();
+        change(&mut record);
+        job.admin_comment = record.write_into(&job.admin_comment);
+    }
+
+    fn free_nodes(&self) -> Vec<u32> {
+        let held: BTreeSet<u32> = self
+            .jobs
+            .values()
+            .filter_map(|job| match &job.state {
+                State::Running { nodes, .. } => Some(nodes.iter().copied()),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        (0..self.nodes).filter(|node| !held.contains(node)).collect()
+    }
+
+    /// Slurm: urgent jobs first, preempting exactly whom an open gate lets it.
+    fn schedule(&mut self) {
+        let pending: Vec<u32> = self
+            .jobs
+            .iter()
+            .filter(|(_, job)| matches!(job.state, State::Pending { begin } if begin <= self.now))
+            .map(|(id, _)| *id)
+            .collect();
+        let (urgent, normal): (Vec<u32>, Vec<u32>) = pending
+            .into_iter()
+            .partition(|id| Record::is_urgent_fast(&self.jobs[id].admin_comment));
+        for id in urgent.into_iter().chain(normal) {
+            let want = self.jobs[&id].want_nodes as usize;
+            if self.free_nodes().len() < want {
+                let gated = self.gates.get(&id).cloned().unwrap_or_default();
+                let victims: Vec<u32> = gated
+                    .into_iter()
+                    .filter(|(job, start)| {
+                        matches!(&self.jobs[job].state, State::Running { start: now, .. } if now == start)
+                    })
+                    .map(|(job, _)| job)
+                    .collect();
+                let freed: usize = victims
+                    .iter()
+                    .map(|victim| self.jobs[victim].want_nodes as usize)
+                    .sum();
+                if self.free_nodes().len() + freed < want {
+                    continue;
+                }
+                for victim in victims {
+                    let job = self.jobs.get_mut(&victim).unwrap();
+                    job.state = State::Pending {
+                        begin: self.now + 121,
+                    };
+                    job.saving_until = None;
+                    self.events.push(format!("requeue {victim} for {id}"));
+                }
+            }
+            let nodes: Vec<u32> = self.free_nodes().into_iter().take(want).collect();
+            if nodes.len() == want {
+                self.jobs.get_mut(&id).unwrap().state = State::Running {
+                    start: self.now,
+                    nodes,
+                };
+                self.events.push(format!("start {id}"));
+            }
+        }
+    }
+
+    pub fn facts(&self) -> Facts {
+        let mut facts = Facts::at(UnixTime(self.now));
+        facts.nodes = (0..self.nodes)
+            .map(|index| Node {
+                index: NodeIndex(index),
+                name: format!("n{index}"),
+                availability: Availability::Up,
+                total: Amounts::new(CPUS, 1000),
+            })
+            .collect();
+        for (id, job) in &self.jobs {
+            let id = JobId(*id);
+            match &job.state {
+                State::Gone => {}
+                State::Running { start, nodes } => facts.running.push(RunningJob {
+                    id,
+                    start: UnixTime(*start),
+                    end: None,
+                    preempt_time: None,
+                    traits: JobTraits {
+                        batch: true,
+                        requeue: job.requeue,
+                        ..JobTraits::default()
+                    },
+                    holdings: nodes
+                        .iter()
+                        .map(|node| Holding {
+                            node: NodeIndex(*node),
+                            amounts: Amounts::new(CPUS, 1000),
+                        })
+                        .collect(),
+                    directives: directives::parse(&job.comment).ok(),
+                    record: job.record(),
+                    admin_comment: job.admin_comment.clone(),
+                }),
+                State::Pending { begin } => {
+                    let record = job.record();
+                    if record.as_ref().is_some_and(|record| record.ask.is_some()) {
+                        facts.parked.push(ParkedJob {
+                            id,
+                            begin: UnixTime(*begin),
+                            completing: false,
+                            wanted: None,
+                            record,
+                            admin_comment: job.admin_comment.clone(),
+                        });
+                    } else if record
+                        .as_ref()
+                        .is_some_and(|record| record.class == Urgency::Urgent)
+                    {
+                        facts.waiting.push(WaitingJob {
+                            id,
+                            priority: 1,
+                            submit: UnixTime(job.submit),
+                            blocked: false,
+                            tested: self.now > job.submit + 1,
+                            request: Request {
+                                min_nodes: job.want_nodes,
+                                max_nodes: Some(job.want_nodes),
+                                cpus_per_node: CPUS,
+                                candidates: (0..self.nodes).map(NodeIndex).collect(),
+                                ..Request::default()
+                            },
+                            record: job.record(),
+                            admin_comment: job.admin_comment.clone(),
+                        });
+                    }
+                }
+            }
+        }
+        facts
+    }
+
+    pub fn position(&self, event: &str) -> usize {
+        self.events
+            .iter()
+            .position(|known| known == event)
+            .unwrap_or_else(|| panic!("no event {event:?} in {:#?}", self.events))
+    }
+
+    pub fn happened(&self, event: &str) -> bool {
+        self.events.iter().any(|known| known == event)
+    }
+}
+
+fn forget(record: &mut Record) {
+    record.ask = None;
+    record.asked = None;
+    record.deadline = None;
+}

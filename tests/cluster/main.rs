@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Tests on a real Slurm cluster on this machine. See `tests/support`.
+
+#[path = "../support/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the demo uses the rest")]
+mod support;
+
+mod harness;
+mod traps;
+
+use support::cluster::Builder;
+use support::{Cluster, Outcome};
+
+/// Runs a test on a cluster of its own; prints that it is skipped if SURGENT_NO_CLUSTER=1 asks for that.
+fn on_cluster(setup: Builder, test: impl FnOnce(&mut Cluster) -> Outcome) -> Outcome {
+    if std::env::var_os("SURGENT_NO_CLUSTER").is_some_and(|value| value == "1") {
+        println!("skipped: SURGENT_NO_CLUSTER=1 is set");
+        return Ok(());
+    }
+    test(&mut setup.start()?)
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Plays slurmctld: calls the core's exported functions as a shim does, with good and with hostile views.
+
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ptr;
+use std::sync::Mutex;
+use surgent::host::abi::*;
+use surgent::host::core::Core;
+use surgent::host::exports::*;
+use surgent::policy::ids::JobId;
+use surgent::policy::units::UnixTime;
+
+static LOG: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+unsafe extern "C" fn log(_level: u32, line: *const c_char) {
+    // SAFETY: the core hands over a C string.
+    let line = unsafe { CStr::from_ptr(line) }.to_string_lossy().into_owned();
+    LOG.lock().unwrap().push(line);
+}
+
+fn size<T>() -> u32 {
+    u32::try_from(size_of::<T>()).unwrap()
+}
+
+/// Attaches as the job_submit shim: a core without a planner.
+fn host() -> surgent_host_t {
+    surgent_host_t {
+        size: size::<surgent_host_t>(),
+        abi: SURGENT_ABI,
+        shim: SURGENT_SHIM_JOB_SUBMIT,
+        slurm_version: 0x16_05_08,
+        slurm_conf: ptr::null(),
+        state_dir: ptr::null(),
+        log: Some(log),
+        snapshot: None,
+        nudge: None,
+    }
+}
+
+fn attach() {
+    // SAFETY: a whole struct whose functions stay.
+    assert_eq!(unsafe { surgent_attach(&host()) }, 0);
+}
+
+/// What the core answered to one submission or change.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Answer {
+    code: c_int,
+    message: Option<String>,
+    admin_comment: Option<Vec<u8>>,
+    priority: Option<u32>,
+    requeue: Option<bool>,
+}
+
+unsafe extern "C" fn message(context: *mut c_void, text: *const c_char) {
+    // SAFETY: the core hands back our context and a C string.
+    let (answer, text) = unsafe { (&*context.cast::<RefCell<Answer>>(), CStr::from_ptr(text)) };
+    answer.borrow_mut().message = Some(text.to_string_lossy().into_owned());
+}
+
+unsafe extern "C" fn set_admin_comment(context: *mut c_void, text: *const c_char) {
+    // SAFETY: as above.
+    let (answer, text) = unsafe { (&*context.cast::<RefCell<Answer>>(), CStr::from_ptr(text)) };
+    answer.borrow_mut().admin_comment = Some(text.to_bytes().to_vec());
+}
+
+unsafe extern "C" fn set_priority(context: *mut c_void, priority: u32) {
+    // SAFETY: as above.
+    unsafe { &*context.cast::<RefCell<Answer>>() }
+        .borrow_mut()
+        .priority = Some(priority);
+}
+
+unsafe extern "C" fn set_requeue(context: *mut c_void, requeue: bool) {
+    // SAFETY: as above.
+    unsafe { &*context.cast::<RefCell<Answer>>() }
+        .borrow_mut()
+        .requeue = Some(requeue);
+}
+
+fn answer_slots(answer: &RefCell<Answer>) -> surgent_answer_t {
+    surgent_answer_t {
+        size: size::<surgent_answer_t>(),
+        reserved0: 0,
+        context: ptr::from_ref(answer).cast_mut().cast(),
+        message: Some(message),
+        set_admin_comment: Some(set_admin_comment),
+        set_priority: Some(set_priority),
+        set_requeue: Some(set_requeue),
+    }
+}
+
+fn submit(comment: &[u8], flags: u32) -> Answer {
+    attach();
+    let comment = CString::new(comment).unwrap();
+    let request = surgent_request_view_t {
+        size: size::<surgent_request_view_t>(),
+        flags,
+        user_id: 1000,
+        by_user_id: 1000,
+        comment: comment.as_ptr(),
+        admin_comment: ptr::null(),
+    };
+    let answer = RefCell::new(Answer::default());
+    // SAFETY: whole structs that live through the call.
+    let code = unsafe { surgent_job_submit(&request, &answer_slots(&answer)) };
+    Answer {
+        code,
+        ..answer.into_inner()
+    }
+}
+
+fn modify(comment: Option<&str>, admin_comment: Option<&str>, now: &str, state: u32) -> Answer {
+    attach();
+    let text = |text: Option<&str>| text.map(|text| CString::new(text).unwrap());
+    let pointer = |text: &Option<CString>| text.as_ref().map_or(ptr::null(), |text| text.as_ptr());
+    let (comment, admin_comment, now) = (text(comment), text(admin_comment), CString::new(now).unwrap());
+    let change = surgent_request_view_t {
+        size: size::<surgent_request_view_t>(),
+        flags: 0,
+        user_id: 1000,
+        by_user_id: 1000,
+        comment: pointer(&comment),
+        admin_comment: pointer(&admin_comment),
+    };
+    let subject = surgent_subject_view_t {
+        size: size::<surgent_subject_view_t>(),
+        job_id: 7,
+        state,
+        user_id: 1000,
+        comment: ptr::null(),
+        admin_comment: now.as_ptr(),
+    };
+    let answer = RefCell::new(Answer::default());
+    // SAFETY: whole structs that live through the call.
+    let code = unsafe { surgent_job_modify(&change, &subject, &answer_slots(&answer)) };
+    Answer {
+        code,
+        ..answer.into_inner()
+    }
+}
+
+const BATCH_UNSET: u32 = SURGENT_REQUEST_BATCH | SURGENT_REQUEST_REQUEUE_UNSET;
+
+#[test]
+fn a_job_without_directives_is_left_alone() {
+    for comment in [
+        &b""[..],
+        b"hello",
+        b"lr=0.1, batch=32",
+        b"\xff\xfe\x01",
+        &[b'x'; 1024],
+    ] {
+        assert_eq!(submit(comment, BATCH_UNSET), Answer::default(), "{comment:?}");
+    }
+}
+
+#[test]
+fn an_urgent_job_gets_its_class_and_its_place() {
+    let answer = submit(b"urgency=urgent", BATCH_UNSET);
+    assert_eq!(answer.code, 0);
+    assert!(
+        answer
+            .admin_comment
+            .unwrap()
+            .starts_with(b"surgent{class=urgent first=")
+    );
+    assert!(answer.priority.is_some_and(|priority| priority > 0xffff_0000));
+    assert_eq!(answer.requeue, None);
+}
+
+#[test]
+fn a_held_urgent_job_stays_held() {
+    assert_eq!(
+        submit(b"urgent", BATCH_UNSET | SURGENT_REQUEST_HELD).priority,
+        None
+    );
+}
+
+#[test]
+fn a_normal_job_with_directives_becomes_requeueable_unless_its_user_has_spoken() {
+    assert_eq!(submit(b"epochs=90", BATCH_UNSET).requeue, Some(true));
+    assert_eq!(submit(b"epochs=90", SURGENT_REQUEST_BATCH).requeue, None);
+    assert_eq!(
+        submit(b"epochs=90", SURGENT_REQUEST_REQUEUE_UNSET).requeue,
+        None,
+        "interactive"
+    );
+}
+
+#[test]
+fn malformed_directives_are_refused_with_a_sentence() {
+    for comment in [
+        "urgency=urgnt",
+        "epochs=-3",
+        "epoch=nan",
+        "signal=FOO",
+        "{\"urgency\":\"urgent\"",
+    ] {
+        let answer = submit(comment.as_bytes(), BATCH_UNSET);
+        assert_eq!(answer.code, 1, "{comment}");
+        let message = answer.message.unwrap();
+        assert!(
+            message.starts_with("surgent: ") && !message.contains('\n'),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_running_job_cannot_make_itself_urgent() {
+    let normal = "surgent{class=normal}";
+    let answer = modify(Some("urgency=urgent"), None, normal, SURGENT_STATE_RUNNING);
+    assert_eq!(answer.code, 1);
+    assert_eq!(
+        modify(Some("urgency=urgent"), None, normal, SURGENT_STATE_PENDING).code,
+        0
+    );
+}
+
+#[test]
+fn a_save_in_the_future_is_refused() {
+    let answer = modify(
+        Some("saved=4000000000"),
+        None,
+        "surgent{class=normal}",
+        SURGENT_STATE_RUNNING,
+    );
+    assert_eq!(answer.code, 1);
+    assert!(answer.message.unwrap().contains("future"));
+}
+
+#[test]
+fn another_tool_cannot_wipe_the_record() {
+    let answer = modify(
+        None,
+        Some("checked by ops"),
+        "surgent{class=urgent first=5}",
+        SURGENT_STATE_PENDING,
+    );
+    assert_eq!(
+        answer.admin_comment.as_deref(),
+        Some(&b"surgent{class=urgent first=5} checked by ops"[..])
+    );
+}
+
+fn pair(preemptor: u32, preemptee: u32) -> surgent_pair_view_t {
+    surgent_pair_view_t {
+        size: size::<surgent_pair_view_t>(),
+        preemptee_id: preemptee,
+        preemptor_id: preemptor,
+        preemptee_flags: SURGENT_JOB_BATCH | SURGENT_JOB_REQUEUE,
+        preemptee_state: SURGENT_STATE_RUNNING,
+        reserved0: 0,
+        preemptee_start_time: 100,
+        preemptee_preempt_time: 0,
+        preemptor_admin_comment: ptr::null(),
+    }
+}
+
+fn preemptable(pair: &surgent_pair_view_t) -> bool {
+    // SAFETY: a whole struct that lives through the call.
+    unsafe { surgent_preemptable(pair) }
+}
+
+#[test]
+fn slurm_may_take_exactly_whom_the_gate_lets_through() {
+    attach();
+    let start = UnixTime(100);
+    Core::get()
+        .gate
+        .open(JobId(900), vec![(JobId(901), start), (JobId(902), start)]);
+    assert!(preemptable(&pair(900, 901)));
+    assert!(!preemptable(&pair(900, 903)));
+    assert!(!preemptable(&pair(899, 901)));
+    let forbidden = surgent_pair_view_t {
+        preemptee_flags: SURGENT_JOB_BATCH,
+        ..pair(900, 901)
+    };
+    assert!(!preemptable(&forbidden), "its user has forbidden it meanwhile");
+    let next_run = surgent_pair_view_t {
+        preemptee_start_time: 101,
+        ..pair(900, 901)
+    };
+    assert!(!preemptable(&next_run));
+    assert_eq!(surgent_preempt_mode(901, 100, 0), SURGENT_MODE_REQUEUE);
+    assert_eq!(surgent_preempt_mode(903, 100, 0), SURGENT_MODE_OFF);
+    Core::get().gate.shut(JobId(900));
+    assert!(!preemptable(&pair(900, 901)));
+    assert_eq!(surgent_preempt_mode(901, 100, 0), SURGENT_MODE_OFF);
+}
+
+#[test]
+fn a_preemption_that_has_begun_keeps_its_answer_and_its_mode() {
+    let begun = surgent_pair_view_t {
+        preemptee_preempt_time: 5,
+        ..pair(1, 2)
+    };
+    assert!(preemptable(&begun));
+    assert_eq!(surgent_preempt_mode(2, 100, 5), SURGENT_MODE_REQUEUE);
+    assert_eq!(surgent_preempt_priority(2, 5), 0);
+}
+
+#[test]
+fn null_and_short_views_are_harmless() {
+    // SAFETY: NULL and structs with a size that is too small are what is tested; no more of them is read.
+    unsafe {
+        assert_eq!(surgent_attach(ptr::null()), 1);
+        assert_eq!(surgent_attach(&surgent_host_t { size: 8, ..host() }), 1);
+        assert_eq!(surgent_job_submit(ptr::null(), ptr::null()), 0);
+        assert_eq!(surgent_job_modify(ptr::null(), ptr::null(), ptr::null()), 0);
+        assert!(!surgent_preemptable(ptr::null()));
+        assert!(!surgent_preemptable(&surgent_pair_view_t {
+            size: 4,
+            ..pair(1, 2)
+        }));
+    }
+}
+
+#[test]
+fn a_shim_of_another_contract_is_told_so_and_refused() {
+    let stranger = surgent_host_t {
+        abi: SURGENT_ABI + 1,
+        ..host()
+    };
+    // SAFETY: a whole struct whose functions stay.
+    assert_eq!(unsafe { surgent_attach(&stranger) }, 1);
+    assert!(
+        LOG.lock()
+            .unwrap()
+            .iter()
+            .any(|line| line.contains("contract 2 cannot use this core"))
+    );
+}
+
+/// The sizes that cc gives the structs of `surgent.h` are the ones that bindgen gives them.
+#[test]
+fn c_and_rust_see_one_layout() {
+    macro_rules! check {
+        ($($function:ident => $view:ty),* $(,)?) => {
+            unsafe extern "C" { $(fn $function() -> usize;)* }
+            // SAFETY: functions of src/shim/layout.c that return a constant.
+            $(assert_eq!(unsafe { $function() }, size_of::<$view>(), stringify!($view));)*
+        };
+    }
+    check! {
+        surgent_layout_gres => surgent_gres_t,
+        surgent_layout_node_view => surgent_node_view_t,
+        surgent_layout_holding => surgent_holding_t,
+        surgent_layout_gres_request => surgent_gres_request_t,
+        surgent_layout_job_view => surgent_job_view_t,
+        surgent_layout_sink => surgent_sink_t,
+        surgent_layout_host => surgent_host_t,
+        surgent_layout_answer => surgent_answer_t,
+        surgent_layout_request_view => surgent_request_view_t,
+        surgent_layout_subject_view => surgent_subject_view_t,
+        surgent_layout_pair_view => surgent_pair_view_t,
+    }
+}

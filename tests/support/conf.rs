@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The configuration of a test cluster: slurm.conf, gres.conf, cgroup.conf, surgent.toml.
+
+use super::{Outcome, places};
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+/// Nodes of every cluster, each with [`CPUS`], [`GPUS`] and [`MEMORY_MIB`].
+pub const NODES: [&str; 4] = ["n1", "n2", "n3", "n4"];
+pub const CPUS: u32 = 8;
+pub const GPUS: u32 = 4;
+pub const MEMORY_MIB: u32 = 16_000;
+
+/// Who chooses what is preempted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Preempt {
+    Surgent,
+    /// Slurm's own choice by the tier of the partition: `low` gives way to `high`.
+    PartitionPrio,
+    Nothing,
+}
+
+impl Preempt {
+    fn lines(self) -> &'static str {
+        match self {
+            Self::Surgent => "PreemptType=preempt/surgent\nPreemptMode=REQUEUE\nJobSubmitPlugins=surgent\n",
+            Self::PartitionPrio => "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\n",
+            Self::Nothing => "PreemptType=preempt/none\nPreemptMode=OFF\n",
+        }
+    }
+
+    fn partitions(self) -> &'static str {
+        match self {
+            Self::PartitionPrio => {
+                "PartitionName=low Nodes=ALL Default=YES PriorityTier=1\nPartitionName=high Nodes=ALL PriorityTier=2\n"
+            }
+            _ => "PartitionName=all Nodes=ALL Default=YES\n",
+        }
+    }
+}
+
+/// What a cluster is to be like.
+pub struct Configuration {
+    pub preempt: Preempt,
+    pub lines: String,
+    pub surgent_toml: String,
+    pub plugins: Option<PathBuf>,
+}
+
+impl Configuration {
+    /// Writes all files into `folder` and makes the folders and devices that they name.
+    pub fn write(&self, folder: &Path) -> Outcome {
+        let put = |name: &str, text: &str| {
+            fs::write(folder.join(name), text)
+                .map_err(|error| format!("{name} could not be written: {error}"))
+        };
+        for name in ["state", "spool", "work", "gpu"] {
+            fs::create_dir(folder.join(name))
+                .map_err(|error| format!("the folder {name} could not be made: {error}"))?;
+        }
+        for number in 0..GPUS {
+            put(&format!("gpu/{number}"), "")?;
+        }
+        let at = folder.display();
+        put(
+            "gres.conf",
+            &format!("NodeName=n[1-4] Name=gpu File={at}/gpu/[0-{}]\n", GPUS - 1),
+        )?;
+        put("cgroup.conf", "")?;
+        if self.preempt == Preempt::Surgent {
+            put("surgent.toml", &self.surgent_toml)?;
+        }
+        put("slurm.conf", &self.slurm_conf(folder)?)?;
+        Ok(())
+    }
+
+    fn slurm_conf(&self, folder: &Path) -> Outcome<String> {
+        let ports = free_ports(1 + NODES.len())?;
+        let at = folder.display();
+        let host = hostname()?;
+        let stock = places::stock_plugins()?;
+        let plugin_dir = match (&self.plugins, self.preempt) {
+            (Some(own), _) => format!("{}:{}", own.display(), stock.display()),
+            (None, Preempt::Surgent) => format!("{}:{}", places::plugins()?.display(), stock.display()),
+            (None, _) => stock.display().to_string(),
+        };
+        let nodes: String = NODES
+            .iter()
+            .zip(&ports[1..])
+            .map(|(node, port)| {
+                format!(
+                    "NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={CPUS} CoresPerSocket={CPUS} \
+                     RealMemory={MEMORY_MIB} Gres=gpu:{GPUS}\n"
+                )
+            })
+            .collect();
+        Ok(format!(
+            "ClusterName=surgent\n\
+             SlurmctldHost={host}(127.0.0.1)\n\
+             SlurmUser=root\n\
+             SlurmctldPort={controller_port}\n\
+             PluginDir={plugin_dir}\n\
+             AuthType=auth/munge\n\
+             AuthInfo=socket={at}/munge.socket\n\
+             CredType=cred/munge\n\
+             StateSaveLocation={at}/state\n\
+             SlurmdSpoolDir={at}/spool/%n\n\
+             SlurmctldPidFile={at}/slurmctld.pid\n\
+             SlurmdPidFile={at}/slurmd-%n.pid\n\
+             SlurmctldLogFile={at}/slurmctld.log\n\
+             SlurmdLogFile={at}/slurmd-%n.log\n\
+             SlurmctldDebug=verbose\n\
+             LogTimeFormat=iso8601_ms\n\
+             ProctrackType=proctrack/linuxproc\n\
+             TaskPlugin=task/none\n\
+             JobAcctGatherType=jobacct_gather/none\n\
+             MpiDefault=none\n\
+             MailProg=/bin/true\n\
+             SelectType=select/cons_tres\n\
+             SelectTypeParameters=CR_Core_Memory\n\
+             DefMemPerCPU=1000\n\
+             GresTypes=gpu\n\
+             SlurmdParameters=config_overrides\n\
+             ReturnToService=2\n\
+             KillWait=5\n\
+             MessageTimeout=60\n\
+             {preempt}{lines}{nodes}{partitions}",
+            controller_port = ports[0],
+            preempt = self.preempt.lines(),
+            lines = self.lines,
+            partitions = self.preempt.partitions(),
+        ))
+    }
+}
+
+/// `count` ports that nobody listens on. They are taken from below the range that the kernel gives to outgoing
+/// connections: a port from `bind(0)` could be such a connection's again before the daemon comes to bind it.
+fn free_ports(count: usize) -> Outcome<Vec<u16>> {
+    use std::hash::{BuildHasher, Hasher};
+    let start = std::hash::RandomState::new().build_hasher().finish() % 20_000;
+    let held: Vec<TcpListener> = (0..20_000)
+        .map(|offset| 10_500 + ((start + offset) % 20_000) as u16)
+        .filter_map(|port| TcpListener::bind(("0.0.0.0", port)).ok())
+        .take(count)
+        .collect();
+    let ports: Vec<u16> = held
+        .iter()
+        .filter_map(|socket| Some(socket.local_addr().ok()?.port()))
+        .collect();
+    match ports.len() == count {
+        true => Ok(ports),
+        false => Err(format!("fewer than {count} free ports between 10500 and 30499").into()),
+    }
+}
+
+/// This machine's short name: slurmctld runs only on the host that slurm.conf names.
+fn hostname() -> Outcome<String> {
+    let name =
+        fs::read_to_string("/proc/sys/kernel/hostname").map_err(|error| format!("hostname: {error}"))?;
+    Ok(name.trim().split('.').next().unwrap_or_default().to_owned())
+}
