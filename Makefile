@@ -24,7 +24,7 @@ build: $(CORE) $(SURGENT) ## Build the core and the program surgent
 
 demo: setup ## Show the whole story on a real Slurm, in about a minute and a half
 	@$(MAKE) --no-print-directory shims $(DIGITS)
-	@$(CARGO) build --quiet --release --example demo
+	@$(CARGO) build --release --example demo
 	@SURGENT_BIN='$(abspath $(SURGENT))' $(BUILT)/release/examples/demo
 
 check: setup ## Run every test, on a real Slurm too
@@ -39,11 +39,11 @@ test: shims faults $(DIGITS) ## Run the tests without the other checks
 	$(CARGO) test --no-fail-fast -- --test-threads=2
 
 $(CORE) $(SURGENT) &: FORCE
-	$(CARGO) build --quiet --release
+	$(CARGO) build --release
 
 # The plugins with a core in which SURGENT_FAULT makes one hook panic.
 faults: shims
-	$(CARGO) build --quiet --release --lib --features faults --target-dir $(BUILT)/faults
+	$(CARGO) build --release --lib --features faults --target-dir $(BUILT)/faults
 	@mkdir -p $(FAULTS)
 	@for plugin in $(SHIM_PLUGINS) $(BUILT)/faults/release/libsurgent.so; do \
 		cp "$$plugin" $(FAULTS)/.new && mv -f $(FAULTS)/.new "$(FAULTS)/$${plugin##*/}" || exit 1; done

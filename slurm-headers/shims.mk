@@ -45,7 +45,7 @@ $(OUT)/.headers: shim-headers-changed
 
 $(OUT)/libsurgent.so: $(CORE)
 	@mkdir -p '$(OUT)'
-	cp '$<' '$@.new' && mv -f '$@.new' '$@'
+	@cp '$<' '$@.new' && mv -f '$@.new' '$@'
 
 SHIM_COMMON := src/shim/host.c src/shim/views.c
 $(OUT)/job_submit_surgent.so: src/shim/job_submit_surgent.c $(SHIM_COMMON)
@@ -53,8 +53,9 @@ $(OUT)/preempt_surgent.so: src/shim/preempt_surgent.c $(SHIM_COMMON) \
 	src/shim/snapshot.c src/shim/job_parts.c src/shim/gres_views.c src/shim/arena.c
 
 $(SHIM_PLUGINS): $(SHIM_HEADERS) $(OUT)/.headers | $(OUT)/libsurgent.so
-	$(CC) $(SHIM_CFLAGS) -isystem '$(SHIM_TREE)' -o '$@.new' $(filter %.c,$^) $(SHIM_LDFLAGS) -L'$(OUT)' -lsurgent
-	mv -f '$@.new' '$@'
+	@echo '  CC $@'
+	@$(CC) $(SHIM_CFLAGS) -isystem '$(SHIM_TREE)' -o '$@.new' $(filter %.c,$^) $(SHIM_LDFLAGS) -L'$(OUT)' -lsurgent
+	@mv -f '$@.new' '$@'
 
 # By rename: slurmctld may have the old file mapped, and writing into it would crash it.
 # $(1) file, $(2) directory, $(3) mode

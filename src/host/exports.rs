@@ -30,7 +30,9 @@ pub extern "C" fn surgent_core_abi() -> u32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn surgent_attach(host: *const abi::surgent_host_t) -> c_int {
     guard::install_panic_hook();
-    hook(Hook::Attach, REFUSE, || {
+    // A plugin that does not load ends slurmctld. So only what could never work is refused; after a fault of ours the
+    // plugin loads, and does nothing.
+    hook(Hook::Attach, ACCEPT, || {
         // SAFETY: promised by the caller.
         match unsafe { view_ref(host) } {
             Some(host) => attach(host),

@@ -41,10 +41,3 @@ fn processes_of(folder: &str) -> usize {
         .filter(|path| fs::read(path).is_ok_and(named))
         .count()
 }
-
-#[test]
-fn slurm_alone_stops_the_youngest_and_loses_its_work() -> Outcome {
-    on_cluster(Cluster::builder().preempt(Preempt::PartitionPrio), |cluster| {
-        Ok(())
-    })
-}

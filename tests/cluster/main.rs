@@ -5,9 +5,16 @@
 #[allow(dead_code, unused_imports, reason = "the demo uses the rest")]
 mod support;
 
+mod comments;
+mod faults;
 mod harness;
+mod interruptions;
+mod latency;
+mod scene;
 mod shapes;
+mod story;
 mod traps;
+mod victims;
 
 use support::cluster::Builder;
 use support::{Cluster, Outcome};

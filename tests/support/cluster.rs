@@ -375,6 +375,12 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!(
+                "{}",
+                self.with_logs("The cluster, when a test on it failed:".to_owned())
+            );
+        }
         // The end of its input is the keeper's sign to clean up.
         drop(self.keeper.stdin.take());
         let _ = self.keeper.wait();
