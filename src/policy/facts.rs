@@ -9,7 +9,7 @@ use super::units::UnixTime;
 use serde::{Deserialize, Serialize};
 
 /// The cluster at one moment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// When this was seen.
     pub now: UnixTime,
@@ -68,7 +68,7 @@ pub enum Availability {
 }
 
 /// One node.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     /// Slurm's index of it.
     pub index: NodeIndex,
@@ -81,7 +81,7 @@ pub struct Node {
 }
 
 /// What a job holds on one node.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Holding {
     /// Where.
     pub node: NodeIndex,
@@ -90,7 +90,8 @@ pub struct Holding {
 }
 
 /// How a job relates to Slurm's ways of stopping it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct JobTraits {
     /// It has a batch script; without one it cannot be requeued.
     pub batch: bool,
@@ -111,7 +112,7 @@ pub struct JobTraits {
 }
 
 /// A job that holds resources.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunningJob {
     /// Its id.
     pub id: JobId,
@@ -130,6 +131,7 @@ pub struct RunningJob {
     /// Surgent's record of it.
     pub record: Option<Record>,
     /// The whole AdminComment, needed to rewrite the record in it.
+    #[serde(with = "super::snapshot::text", default)]
     pub admin_comment: Vec<u8>,
 }
 
@@ -152,7 +154,7 @@ impl RunningJob {
 }
 
 /// An urgent job that waits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WaitingJob {
     /// Its id.
     pub id: JobId,
@@ -170,11 +172,12 @@ pub struct WaitingJob {
     /// Surgent's record of it.
     pub record: Option<Record>,
     /// The whole AdminComment.
+    #[serde(with = "super::snapshot::text", default)]
     pub admin_comment: Vec<u8>,
 }
 
 /// A waiting job that Surgent still owes something.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ParkedJob {
     /// Its id.
     pub id: JobId,
@@ -187,11 +190,13 @@ pub struct ParkedJob {
     /// Surgent's record of it.
     pub record: Option<Record>,
     /// The whole AdminComment.
+    #[serde(with = "super::snapshot::text", default)]
     pub admin_comment: Vec<u8>,
 }
 
 /// What a waiting job asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Request {
     /// At least so many nodes.
     pub min_nodes: u32,
@@ -220,7 +225,8 @@ pub struct Request {
 }
 
 /// Memory that a job asks for, in MiB.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MemoryRequest {
     /// It does not say.
     #[default]
@@ -234,7 +240,7 @@ pub enum MemoryRequest {
 }
 
 /// One generic resource that a job asks for; a count of 0 is not asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GresRequest {
     /// Which.
     pub id: GresId,

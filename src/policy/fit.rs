@@ -7,17 +7,18 @@
 use super::facts::{Availability, Facts, MemoryRequest, Request, RunningJob};
 use super::ids::{JobId, NodeIndex};
 use super::resources::Amounts;
-use std::collections::BTreeMap;
 
 /// What each usable node has free, and who is on it.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    slots: BTreeMap<NodeIndex, Slot>,
+    /// Sorted by node.
+    slots: Vec<Slot>,
 }
 
 /// One usable node in a [`Ledger`].
 #[derive(Clone, Debug)]
 struct Slot {
+    node: NodeIndex,
     total: Amounts,
     free: Amounts,
     /// Who holds something here: running jobs, and urgent jobs for which room was set aside.
@@ -27,21 +28,19 @@ struct Slot {
 impl Ledger {
     /// The cluster as it is. Nodes that can take no job are left out.
     pub fn of(facts: &Facts) -> Self {
-        let mut ledger = Self {
-            slots: facts
-                .nodes
-                .iter()
-                .filter(|node| node.availability == Availability::Up)
-                .map(|node| {
-                    let slot = Slot {
-                        total: node.total.clone(),
-                        free: node.total.clone(),
-                        occupants: Vec::new(),
-                    };
-                    (node.index, slot)
-                })
-                .collect(),
-        };
+        let mut slots: Vec<Slot> = facts
+            .nodes
+            .iter()
+            .filter(|node| node.availability == Availability::Up)
+            .map(|node| Slot {
+                node: node.index,
+                total: node.total.clone(),
+                free: node.total.clone(),
+                occupants: Vec::new(),
+            })
+            .collect();
+        slots.sort_by_key(|slot| slot.node);
+        let mut ledger = Self { slots };
         for job in facts.running.iter().filter(|job| !job.traits.completing) {
             for holding in &job.holdings {
                 ledger.occupy(holding.node, job.id, &holding.amounts, job.traits.whole_node);
@@ -50,21 +49,28 @@ impl Ledger {
         ledger
     }
 
-    /// This ledger with nothing in it but `node`: cheap to try things on.
-    pub fn clone_node(&self, node: NodeIndex) -> Self {
-        let slot = self.slots.get_key_value(&node);
-        Self {
-            slots: slot
-                .map(|(index, slot)| (*index, slot.clone()))
-                .into_iter()
-                .collect(),
+    fn position(&self, node: NodeIndex) -> Option<usize> {
+        // Where every node is usable, its index is its place.
+        let guess = node.0 as usize;
+        if self.slots.get(guess).is_some_and(|slot| slot.node == node) {
+            return Some(guess);
         }
+        self.slots.binary_search_by_key(&node, |slot| slot.node).ok()
+    }
+
+    fn slot(&self, node: NodeIndex) -> Option<&Slot> {
+        self.slots.get(self.position(node)?)
+    }
+
+    fn slot_mut(&mut self, node: NodeIndex) -> Option<&mut Slot> {
+        let at = self.position(node)?;
+        self.slots.get_mut(at)
     }
 
     /// Gives back all that `job` holds.
     pub fn release(&mut self, job: &RunningJob) {
         for holding in &job.holdings {
-            let Some(slot) = self.slots.get_mut(&holding.node) else {
+            let Some(slot) = self.slot_mut(holding.node) else {
                 continue;
             };
             let Some(at) = slot.occupants.iter().position(|id| *id == job.id) else {
@@ -106,80 +112,71 @@ impl Ledger {
 
     /// The jobs that hold something on `node`.
     pub fn occupants(&self, node: NodeIndex) -> &[JobId] {
-        self.slots.get(&node).map_or(&[], |slot| &slot.occupants)
+        self.slot(node).map_or(&[], |slot| &slot.occupants)
     }
 
-    /// What `node` can give to `demand`, or `None` where that is less than every node must give.
-    fn offer(&self, node: NodeIndex, demand: &Demand) -> Option<Amounts> {
-        let slot = self.slots.get(&node)?;
-        if demand.whole_node && !slot.occupants.is_empty() {
-            return None;
-        }
-        if demand.memory == MemoryRequest::AllOfNode && slot.free.memory_mib < slot.total.memory_mib {
-            return None;
-        }
-        let mut offer = slot.free.clone();
-        if let MemoryRequest::PerCpu(mib) = demand.memory {
-            let by_memory = offer.memory_mib / mib.max(1);
-            offer.cpus = offer.cpus.min(u32::try_from(by_memory).unwrap_or(u32::MAX));
-        }
-        offer.covers(&demand.per_node).then_some(offer)
+    /// What `node` can give to `demand` as things are, or `None` where that is less than every node must give.
+    pub fn offer(&self, node: NodeIndex, demand: &Demand) -> Option<Amounts> {
+        let slot = self.slot(node)?;
+        slot.offer(&slot.free, !slot.occupants.is_empty(), demand)
     }
 
-    /// Whether `node` alone gives what every node must give.
-    pub fn node_fits(&self, node: NodeIndex, demand: &Demand) -> bool {
-        self.offer(node, demand).is_some()
+    /// What `node` could give to `demand` if each of `gone` had left it: jobs that are on it, with what they hold there.
+    ///
+    /// The more are gone, the more it offers.
+    pub fn offer_without<'a>(
+        &self,
+        node: NodeIndex,
+        gone: impl ExactSizeIterator<Item = &'a Amounts>,
+        demand: &Demand,
+    ) -> Option<Amounts> {
+        let slot = self.slot(node)?;
+        if gone.len() >= slot.occupants.len() {
+            return slot.offer(&slot.total, false, demand);
+        }
+        let mut free = slot.free.clone();
+        for held in gone {
+            free.add(held);
+        }
+        slot.offer(&free, true, demand)
     }
 
     /// A set of `candidates` on which `demand` fits as things are, or `None`.
-    ///
-    /// Takes the required nodes, then those that offer most, so that the fewest are used.
     pub fn fits(&self, demand: &Demand) -> Option<Vec<NodeIndex>> {
-        let mut offers = Vec::new();
-        for &node in &demand.candidates {
-            match self.offer(node, demand) {
-                Some(offer) => offers.push((node, offer)),
-                None if demand.required.contains(&node) => return None,
-                None => {}
-            }
-        }
-        if !demand
-            .required
+        let offers = demand
+            .candidates
             .iter()
-            .all(|node| demand.candidates.contains(node))
-        {
-            return None;
-        }
-        let scarce = demand.total.gres_counts().first().map(|entry| entry.0);
-        offers.sort_by_key(|(node, offer)| {
-            let wanted = !demand.required.contains(node);
-            let rich = scarce.map_or(u64::from(offer.cpus), |kind| offer.gres(kind));
-            (wanted, std::cmp::Reverse(rich), *node)
-        });
-        let mut open = demand.total.clone();
-        let mut nodes = Vec::new();
-        for (node, offer) in offers {
-            let enough = nodes.len() >= demand.min_nodes && open == Amounts::default();
-            if enough || nodes.len() == demand.max_nodes {
-                break;
-            }
-            open.take(&offer);
-            nodes.push(node);
-        }
-        let satisfied = nodes.len() >= demand.min_nodes
-            && open == Amounts::default()
-            && demand.required.iter().all(|node| nodes.contains(node));
-        satisfied.then_some(nodes)
+            .filter_map(|&node| Some((node, self.offer(node, demand)?)))
+            .collect();
+        demand.choose(offers)
     }
 
     fn occupy(&mut self, node: NodeIndex, id: JobId, amounts: &Amounts, whole_node: bool) {
-        if let Some(slot) = self.slots.get_mut(&node) {
+        if let Some(slot) = self.slot_mut(node) {
             slot.free.take(amounts);
             if whole_node {
                 slot.free = Amounts::default();
             }
             slot.occupants.push(id);
         }
+    }
+}
+
+impl Slot {
+    /// See [`Ledger::offer`]; with `free` in the place of what is free now.
+    fn offer(&self, free: &Amounts, occupied: bool, demand: &Demand) -> Option<Amounts> {
+        if demand.whole_node && occupied {
+            return None;
+        }
+        if demand.memory == MemoryRequest::AllOfNode && free.memory_mib < self.total.memory_mib {
+            return None;
+        }
+        let mut offer = free.clone();
+        if let MemoryRequest::PerCpu(mib) = demand.memory {
+            let by_memory = offer.memory_mib / mib.max(1);
+            offer.cpus = offer.cpus.min(u32::try_from(by_memory).unwrap_or(u32::MAX));
+        }
+        offer.covers(&demand.per_node).then_some(offer)
     }
 }
 
@@ -255,6 +252,32 @@ impl Demand {
             candidates,
             required: request.required.clone(),
         }
+    }
+
+    /// The nodes among `offers` (what each can give, from [`Ledger::offer`]) on which this fits together, or `None`.
+    ///
+    /// Takes the required nodes, then those that offer most, so that the fewest are used.
+    pub fn choose(&self, mut offers: Vec<(NodeIndex, Amounts)>) -> Option<Vec<NodeIndex>> {
+        let scarce = self.total.gres_counts().first().map(|entry| entry.0);
+        offers.sort_by_key(|(node, offer)| {
+            let wanted = !self.required.contains(node);
+            let rich = scarce.map_or(u64::from(offer.cpus), |kind| offer.gres(kind));
+            (wanted, std::cmp::Reverse(rich), *node)
+        });
+        let mut open = self.total.clone();
+        let mut nodes = Vec::new();
+        for (node, offer) in offers {
+            let enough = nodes.len() >= self.min_nodes && open == Amounts::default();
+            if enough || nodes.len() == self.max_nodes {
+                break;
+            }
+            open.take(&offer);
+            nodes.push(node);
+        }
+        let satisfied = nodes.len() >= self.min_nodes
+            && open == Amounts::default()
+            && self.required.iter().all(|node| nodes.contains(node));
+        satisfied.then_some(nodes)
     }
 
     /// This demand spread evenly over exactly `nodes` nodes: each then gives its part of the totals.

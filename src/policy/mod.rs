@@ -20,5 +20,6 @@ pub mod record;
 pub mod resources;
 pub mod select;
 pub mod settings;
+pub mod snapshot;
 pub mod step;
 pub mod units;

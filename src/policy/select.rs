@@ -110,7 +110,7 @@ fn free_node(
     candidates: &BTreeMap<JobId, Candidate<'_>>,
     victims: &BTreeSet<JobId>,
 ) -> Option<(f64, Vec<JobId>)> {
-    if freed.node_fits(node, even) {
+    if freed.offer(node, even).is_some() {
         return Some((0.0, Vec::new()));
     }
     let mut here: Vec<_> = freed
@@ -125,11 +125,13 @@ fn free_node(
             .then_with(|| a.job.id.cmp(&b.job.id))
     });
     let fits_without = |gone: &[&Candidate<'_>]| {
-        let mut trial = freed.clone_node(node);
-        for candidate in gone {
-            trial.release(candidate.job);
-        }
-        trial.node_fits(node, even)
+        let held: Vec<_> = gone
+            .iter()
+            .flat_map(|candidate| &candidate.job.holdings)
+            .filter(|holding| holding.node == node)
+            .map(|holding| &holding.amounts)
+            .collect();
+        freed.offer_without(node, held.into_iter(), even).is_some()
     };
     if !fits_without(&here) {
         return None;
