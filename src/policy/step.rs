@@ -167,6 +167,12 @@ fn begin(
     ledger: &mut Ledger,
     actions: &mut Vec<Action>,
 ) {
+    for job in &facts.waiting {
+        let in_campaign = book.campaigns.iter().any(|campaign| campaign.urgent == job.id);
+        if let Some(hindrance) = job.hindrance.filter(|_| !in_campaign) {
+            super::advance::say(&mut book.said, actions, job.id, notes::blocked(job.id, hindrance));
+        }
+    }
     let mut waiting: Vec<&WaitingJob> = facts
         .waiting
         .iter()

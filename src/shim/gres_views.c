@@ -131,22 +131,6 @@ typedef struct requested_gres {
 	surgent_job_view_t *view;
 } requested_gres_t;
 
-/* --cpus-per-gpu and --mem-per-gpu, or the partition's defaults for them. */
-static void add_companions(surgent_job_view_t *view, const gres_job_state_t *job_gres)
-{
-	const uint64_t per_node = surgent_amount(job_gres->gres_per_node);
-	const uint64_t cpus = per_node * (job_gres->cpus_per_gres ? job_gres->cpus_per_gres : job_gres->def_cpus_per_gres);
-	const uint64_t memory_mib =
-		per_node * surgent_amount(job_gres->mem_per_gres ? job_gres->mem_per_gres : job_gres->def_mem_per_gres);
-
-	if (cpus > view->request_cpus_per_node && cpus < SURGENT_NONE32)
-		view->request_cpus_per_node = (uint32_t)cpus;
-	if (memory_mib) {
-		view->request_memory_mib = memory_mib;
-		view->flags &= ~(SURGENT_JOB_MEM_PER_CPU | SURGENT_JOB_ALL_MEMORY);
-	}
-}
-
 static int visit_requested_gres(void *item, void *context)
 {
 	const gres_state_t *gres = item;
@@ -163,8 +147,10 @@ static int visit_requested_gres(void *item, void *context)
 		.per_job = surgent_amount(job_gres->gres_per_job),
 		.per_task = surgent_amount(job_gres->gres_per_task),
 		.per_socket = surgent_amount(job_gres->gres_per_socket),
+		/* The partition's defaults for these, where the job does not say. */
+		.cpus_each = job_gres->cpus_per_gres ? job_gres->cpus_per_gres : job_gres->def_cpus_per_gres,
+		.memory_each_mib = surgent_amount(job_gres->mem_per_gres ? job_gres->mem_per_gres : job_gres->def_mem_per_gres),
 	};
-	add_companions(view, job_gres);
 	return GO_ON;
 }
 

@@ -7,7 +7,7 @@ use surgent::policy::directives::{self, Key, Urgency};
 use surgent::policy::facts::{
     Availability, Facts, Holding, JobTraits, Node, ParkedJob, Request, RunningJob, WaitingJob,
 };
-use surgent::policy::ids::{JobId, NodeIndex};
+use surgent::policy::ids::{JobId, NodeIndex, UserId};
 use surgent::policy::record::Record;
 use surgent::policy::resources::Amounts;
 use surgent::policy::settings::Settings;
@@ -299,6 +299,7 @@ impl World {
                 name: format!("n{index}"),
                 availability: Availability::Up,
                 total: Amounts::new(CPUS, 1000),
+                cpus_per_core: 1,
             })
             .collect();
         for (id, job) in &self.jobs {
@@ -307,6 +308,8 @@ impl World {
                 State::Gone => {}
                 State::Running { start, nodes } => facts.running.push(RunningJob {
                     id,
+                    array: None,
+                    user: UserId::default(),
                     start: UnixTime(*start),
                     end: None,
                     preempt_time: None,
@@ -331,6 +334,7 @@ impl World {
                     if record.as_ref().is_some_and(|record| record.ask.is_some()) {
                         facts.parked.push(ParkedJob {
                             id,
+                            array: None,
                             begin: UnixTime(*begin),
                             completing: false,
                             wanted: None,
@@ -346,6 +350,7 @@ impl World {
                             priority: 1,
                             submit: UnixTime(job.submit),
                             blocked: false,
+                            hindrance: None,
                             tested: self.now > job.submit + 1,
                             request: Request {
                                 min_nodes: job.want_nodes,
