@@ -217,6 +217,12 @@ impl<'a> Advance<'a> {
                 }
                 None
             }
+            Outcome::Wait(wait) => {
+                // Jobs end by themselves so soon that nobody else need make way.
+                self.say(campaign.urgent, notes::wait(&wait));
+                release(campaign, self.facts.now, self.actions);
+                None
+            }
             // The caller has just seen that it does not fit.
             Outcome::Fits { .. } => None,
         }
@@ -345,7 +351,7 @@ impl<'a> Advance<'a> {
         };
         match plan(self.facts, self.ledger, waiting, &constraints, self.settings) {
             Outcome::Stop(plan) => Some(plan),
-            Outcome::Fits { .. } | Outcome::NoSet { .. } => None,
+            Outcome::Fits { .. } | Outcome::Wait(_) | Outcome::NoSet { .. } => None,
         }
     }
 

@@ -7,6 +7,7 @@
 
 pub mod admission;
 pub mod advance;
+pub mod belief;
 pub mod book;
 pub mod cost;
 pub mod demand;
@@ -26,3 +27,4 @@ pub mod settings;
 pub mod snapshot;
 pub mod step;
 pub mod units;
+pub mod wait;

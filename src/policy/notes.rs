@@ -5,7 +5,7 @@ use super::book::Asked;
 use super::eligibility::Refusal;
 use super::facts::{Facts, Hindrance};
 use super::ids::JobId;
-use super::plan::{Plan, Victim};
+use super::plan::{Plan, Victim, Wait};
 use super::units::UnixTime;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -55,6 +55,19 @@ pub fn victim(urgent: JobId, victim: &Victim) -> String {
         cost.priority_weight,
         cost.repeat_factor,
         cost.total_gpu_s()
+    )
+}
+
+/// Nobody is stopped, as jobs end by themselves.
+pub fn wait(wait: &Wait) -> String {
+    let jobs = list(wait.for_jobs.iter());
+    let instead = match wait.instead_of_gpu_s {
+        Some(cost) => format!("stopping jobs would cost {cost:.0} GPU-s"),
+        None => "no set of jobs that may be stopped makes it fit".to_owned(),
+    };
+    format!(
+        "job {} waits until jobs {jobs} have ended by themselves; until {}, which weighs {:.0} GPU-s; {instead}",
+        wait.urgent, wait.until, wait.total_gpu_s
     )
 }
 

@@ -9,7 +9,7 @@ use super::book::{Action, Asked, Book, Campaign, Fitting, Phase, Stance};
 use super::eligibility::Refusal;
 use super::facts::{Facts, WaitingJob};
 use super::fit::{Demand, Ledger};
-use super::ids::JobId;
+use super::ids::{JobId, NodeIndex};
 use super::notes;
 use super::plan::{Constraints, Outcome, Plan, plan};
 use super::record::Record;
@@ -180,9 +180,13 @@ fn begin(
         .filter(|job| !book.campaigns.iter().any(|campaign| campaign.urgent == job.id))
         .collect();
     waiting.sort_by_key(|job| (std::cmp::Reverse(job.priority), job.id));
+    // Jobs whose own end is waited for.
+    let mut spoken_for = BTreeMap::new();
     for urgent in waiting {
+        let mut barred = claimed(&book.campaigns, None);
+        barred.extend(&spoken_for);
         let constraints = Constraints {
-            barred: claimed(&book.campaigns, None),
+            barred,
             patience_over: facts.now - urgent.submit > settings.urgent.patience_s,
             ..Constraints::default()
         };
@@ -199,6 +203,12 @@ fn begin(
                 ledger.reserve(urgent.id, &Demand::of(&urgent.request), &nodes);
                 hurry(book, urgent, facts, settings, actions);
             }
+            Outcome::Wait(wait) => {
+                // What it waits for is not there for others, and nobody else may stop those jobs.
+                spoken_for.extend(wait.for_jobs.iter().map(|job| (*job, Refusal::Claimed)));
+                set_aside(ledger, facts, urgent, wait.for_jobs.iter(), &wait.nodes);
+                super::advance::say(&mut book.said, actions, urgent.id, notes::wait(&wait));
+            }
             Outcome::NoSet { refused } => {
                 super::advance::say(
                     &mut book.said,
@@ -209,18 +219,28 @@ fn begin(
             }
             Outcome::Stop(plan) => {
                 super::advance::say(&mut book.said, actions, urgent.id, notes::plan(&plan, facts));
-                for victim in &plan.victims {
-                    if let Some(job) = facts.job(victim.job) {
-                        ledger.release(job);
-                    }
-                }
-                ledger.reserve(urgent.id, &Demand::of(&urgent.request), &plan.nodes);
+                let victims = plan.victims.iter().map(|victim| &victim.job);
+                set_aside(ledger, facts, urgent, victims, &plan.nodes);
                 if settings.mode == Mode::On {
                     book.campaigns.push(carry_out(&plan, facts, actions));
                 }
             }
         }
     }
+}
+
+/// Takes what `leaving` will leave, and what is free, for `urgent`.
+fn set_aside<'a>(
+    ledger: &mut Ledger,
+    facts: &Facts,
+    urgent: &WaitingJob,
+    leaving: impl Iterator<Item = &'a JobId>,
+    nodes: &[NodeIndex],
+) {
+    for job in leaving.filter_map(|job| facts.job(*job)) {
+        ledger.release(job);
+    }
+    ledger.reserve(urgent.id, &Demand::of(&urgent.request), nodes);
 }
 
 /// Starts a campaign: everybody in the plan is asked.
