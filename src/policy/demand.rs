@@ -85,6 +85,11 @@ impl Demand {
         std::iter::once(self).chain(&self.others)
     }
 
+    /// Whether `node` is among the candidates of any way.
+    pub fn may_use(&self, node: NodeIndex) -> bool {
+        self.ways().any(|way| way.candidates.binary_search(&node).is_ok())
+    }
+
     /// The way in which `nodes` were chosen.
     pub(super) fn way_onto(&self, nodes: &[NodeIndex]) -> &Self {
         let may_use = |way: &&Self| nodes.iter().all(|node| way.candidates.binary_search(node).is_ok());
