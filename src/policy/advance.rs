@@ -71,6 +71,15 @@ fn same_run<'a>(facts: &'a Facts, asked: &Asked) -> Option<&'a RunningJob> {
         .filter(|job| job.start == asked.start && !job.traits.completing)
 }
 
+/// Whom the gate lets through, if it is open.
+pub fn behind_gate(campaign: &Campaign, facts: &Facts) -> Vec<(JobId, UnixTime)> {
+    campaign
+        .active()
+        .filter(|asked| same_run(facts, asked).is_some())
+        .map(|asked| (asked.job, asked.start))
+        .collect()
+}
+
 fn release_active(campaign: &Campaign, facts: &Facts, ledger: &mut Ledger) {
     for job in campaign.active().filter_map(|asked| same_run(facts, asked)) {
         ledger.release(job);
@@ -283,16 +292,8 @@ impl<'a> Advance<'a> {
     }
 
     fn open_gate(&mut self, campaign: &mut Campaign) {
-        let victims: Vec<_> = campaign
-            .active()
-            .filter(|asked| same_run(self.facts, asked).is_some())
-            .map(|asked| (asked.job, asked.start))
-            .collect();
+        let victims = behind_gate(campaign, self.facts);
         self.say(campaign.urgent, notes::gate_open(campaign.urgent, &victims));
-        self.actions.push(Action::OpenGate {
-            urgent: campaign.urgent,
-            victims,
-        });
         self.actions.push(Action::Nudge);
         campaign.phase = Phase::Open {
             since: self.facts.now,

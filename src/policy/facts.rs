@@ -186,6 +186,9 @@ pub struct WaitingJob {
     pub tested: bool,
     /// What it asks for.
     pub request: Request,
+    /// How many such jobs this is: tasks of an array wait under one id. 1 for others.
+    #[serde(default = "one")]
+    pub tasks: u32,
     /// Surgent's record of it.
     pub record: Option<Record>,
     /// The whole AdminComment.

@@ -142,6 +142,11 @@ pub fn started(urgent: JobId) -> String {
     format!("job {urgent} has started; gate shut")
 }
 
+/// A task of an urgent array runs, and others wait.
+pub fn task_started(urgent: JobId) -> String {
+    format!("a task of job {urgent} has started; the gate to its victims is shut")
+}
+
 /// The urgent job is gone, held or blocked.
 pub fn no_longer_waits(urgent: JobId) -> String {
     format!("job {urgent} no longer waits for nodes; nobody is stopped for it")

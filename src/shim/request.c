@@ -95,7 +95,8 @@ static uint32_t choice_flags(const job_record_t *job, const part_record_t *part)
 static bool list_nodes(places_t *places, const part_record_t *part, surgent_choice_t *choice)
 {
 	const size_t slots = (size_t)node_record_count;
-	bitstr_t *excluded = places->job->details->exc_node_bitmap;
+	const job_details_t *details = places->job->details;
+	bitstr_t *excluded = details->exc_node_bitmap;
 	bool *usable = surgent_arena_alloc(places->arena, slots, sizeof(*usable));
 	uint32_t *nodes = surgent_arena_alloc(places->arena, slots, sizeof(*nodes));
 

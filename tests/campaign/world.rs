@@ -351,6 +351,7 @@ impl World {
                             submit: UnixTime(job.submit),
                             blocked: false,
                             hindrance: None,
+                            tasks: 1,
                             tested: self.now > job.submit + 1,
                             request: Request {
                                 min_nodes: job.want_nodes,

@@ -87,6 +87,7 @@ pub fn random(dice: &mut Dice, size: Size) -> (Facts, Settings) {
         submit: UnixTime(NOW - 100),
         blocked: false,
         hindrance: None,
+        tasks: 1,
         tested: true,
         request,
         record: None,

@@ -144,6 +144,7 @@ impl Collector {
                 hindrance,
                 tested: view.flags & abi::SURGENT_JOB_UNTESTED == 0,
                 request,
+                tasks: view.array_tasks,
                 record,
                 admin_comment: admin_comment.to_vec(),
             });
