@@ -92,7 +92,11 @@ impl Demand {
 
     /// The way in which `nodes` were chosen.
     pub(super) fn way_onto(&self, nodes: &[NodeIndex]) -> &Self {
-        let may_use = |way: &&Self| nodes.iter().all(|node| way.candidates.binary_search(node).is_ok());
+        let may_use = |way: &&Self| {
+            nodes
+                .iter()
+                .all(|node| way.candidates.binary_search(node).is_ok())
+        };
         self.ways().find(may_use).unwrap_or(self)
     }
 
@@ -113,16 +117,29 @@ impl Demand {
             (None, None) => min_nodes,
         };
         // A node without a task is of no use.
-        let most_tasks = request.tasks.filter(|tasks| *tasks > 0).map(|tasks| tasks.max(min_nodes));
-        let max_nodes = [request.max_nodes, choice.max_nodes, most_tasks].into_iter().flatten().min();
-        let cpus_per_node = request.cpus_per_node.max(tasks_on_node.saturating_mul(cpus_per_task)).max(1);
+        let most_tasks = request
+            .tasks
+            .filter(|tasks| *tasks > 0)
+            .map(|tasks| tasks.max(min_nodes));
+        let max_nodes = [request.max_nodes, choice.max_nodes, most_tasks]
+            .into_iter()
+            .flatten()
+            .min();
+        let cpus_per_node = request
+            .cpus_per_node
+            .max(tasks_on_node.saturating_mul(cpus_per_task))
+            .max(1);
         let cpus_total = request
             .min_cpus
             .max(tasks.saturating_mul(cpus_per_task))
             .max(cpus_per_node.saturating_mul(min_nodes));
 
         let by_gres = request.gres.iter().any(|gres| gres.memory_each_mib > 0);
-        let memory = if by_gres { MemoryRequest::Unsaid } else { request.memory };
+        let memory = if by_gres {
+            MemoryRequest::Unsaid
+        } else {
+            request.memory
+        };
         let memory_mib = match memory {
             MemoryRequest::PerNode(mib) => mib,
             MemoryRequest::PerCpu(mib) => mib.saturating_mul(u64::from(cpus_per_node)),
@@ -132,7 +149,9 @@ impl Demand {
         let mut total = Amounts::new(cpus_total, 0);
         let mut companions = SmallVec::new();
         for gres in &request.gres {
-            let on_node = gres.per_node.max(gres.per_task.saturating_mul(u64::from(tasks_on_node)));
+            let on_node = gres
+                .per_node
+                .max(gres.per_task.saturating_mul(u64::from(tasks_on_node)));
             let in_all = gres
                 .per_job
                 .max(gres.per_task.saturating_mul(u64::from(tasks)))
@@ -166,7 +185,9 @@ impl Demand {
             user: request.user,
             user_node: request.user_node || choice.user_node,
             in_reservation: request.in_reservation,
-            jobs_per_cpu: choice.jobs_per_cpu.filter(|_| !request.whole_node && !choice.whole_node),
+            jobs_per_cpu: choice
+                .jobs_per_cpu
+                .filter(|_| !request.whole_node && !choice.whole_node),
             cpus_per_task,
             tasks_per_node,
             cpus_per_core: request.cpus_per_core,
@@ -188,7 +209,11 @@ impl Demand {
             let by_memory = u32::try_from(offer.memory_mib / mib.max(1)).unwrap_or(u32::MAX);
             if by_memory < offer.cpus {
                 // A whole node comes with memory for all of its CPUs, or not at all; else as many cores as have some.
-                offer.cpus = if self.whole_node { 0 } else { by_memory / step.max(1) * step };
+                offer.cpus = if self.whole_node {
+                    0
+                } else {
+                    by_memory / step.max(1) * step
+                };
             }
         }
         let mut tasks = match self.cpus_per_task {
@@ -207,7 +232,9 @@ impl Demand {
         for companion in self.companions.iter().filter(|companion| companion.per_task > 0) {
             offer.keep_gres(companion.id, companion.per_task.saturating_mul(u64::from(tasks)));
         }
-        let for_tasks = tasks.saturating_mul(self.cpus_per_task.max(1)).max(self.cpus_per_node);
+        let for_tasks = tasks
+            .saturating_mul(self.cpus_per_task.max(1))
+            .max(self.cpus_per_node);
         if !self.companions.iter().any(|companion| companion.cpus_each > 0) {
             offer.cpus = offer.cpus.min(for_tasks);
         }
@@ -240,7 +267,10 @@ impl Demand {
     /// What a job that uses `share` of a node with `total` holds of it.
     pub(super) fn held(&self, share: &Amounts, total: &Amounts, cpus_per_core: u32) -> Amounts {
         let mut held = share.clone();
-        let usable = self.cpus_per_core.unwrap_or(cpus_per_core).clamp(1, cpus_per_core);
+        let usable = self
+            .cpus_per_core
+            .unwrap_or(cpus_per_core)
+            .clamp(1, cpus_per_core);
         let cpus = share.cpus.div_ceil(usable).saturating_mul(cpus_per_core);
         held.cpus = if self.whole_node { total.cpus } else { cpus };
         match self.memory {
@@ -300,7 +330,9 @@ impl Demand {
                 true => 0,
                 false => {
                     let gives = |at: &usize| self.part_of(&open, &offers[*at].1);
-                    (0..offers.len()).rev().max_by(|a, b| gives(a).total_cmp(&gives(b)))?
+                    (0..offers.len())
+                        .rev()
+                        .max_by(|a, b| gives(a).total_cmp(&gives(b)))?
                 }
             };
             let (node, offer) = offers.remove(best);
@@ -314,8 +346,14 @@ impl Demand {
     fn part_of(&self, open: &Amounts, offer: &Amounts) -> f64 {
         let part = |open: u64, offer: u64, total: u64| open.min(offer) as f64 / total.max(1) as f64;
         let gres = open.gres_counts().iter();
-        let gres: f64 = gres.map(|&(id, left)| part(left, offer.gres(id), self.total.gres(id))).sum();
-        gres + part(u64::from(open.cpus), u64::from(offer.cpus), u64::from(self.total.cpus))
+        let gres: f64 = gres
+            .map(|&(id, left)| part(left, offer.gres(id), self.total.gres(id)))
+            .sum();
+        gres + part(
+            u64::from(open.cpus),
+            u64::from(offer.cpus),
+            u64::from(self.total.cpus),
+        )
     }
 
     /// This demand spread evenly over exactly `nodes` nodes: each then gives its part of the totals.
@@ -326,7 +364,12 @@ impl Demand {
         even.max_nodes = parts;
         let cpus = u32::try_from((self.total.cpus as usize).div_ceil(parts)).unwrap_or(u32::MAX);
         even.per_node.cpus = even.per_node.cpus.max(cpus);
-        for &(kind, count) in self.total.gres_counts().iter().filter(|(kind, _)| kind.0 < KINDS_FROM) {
+        for &(kind, count) in self
+            .total
+            .gres_counts()
+            .iter()
+            .filter(|(kind, _)| kind.0 < KINDS_FROM)
+        {
             let part = count.div_ceil(parts as u64);
             let have = even.per_node.gres(kind);
             even.per_node.add_gres(kind, part.saturating_sub(have));
@@ -365,5 +408,6 @@ impl Companion {
 
 fn kinds(counted: &[Counted]) -> Vec<(GresId, Vec<NodeIndex>)> {
     let ids = (KINDS_FROM..).map(GresId);
-    ids.zip(counted.iter().map(|counted| counted.nodes.clone())).collect()
+    ids.zip(counted.iter().map(|counted| counted.nodes.clone()))
+        .collect()
 }

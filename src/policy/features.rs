@@ -65,7 +65,10 @@ impl Constraint {
                     while let Some(digit) = rest.next_if(char::is_ascii_digit) {
                         digits.push(digit);
                     }
-                    count = digits.parse().ok().filter(|count| *count > 0 && !in_parentheses)?;
+                    count = digits
+                        .parse()
+                        .ok()
+                        .filter(|count| *count > 0 && !in_parentheses)?;
                 }
                 '&' | ',' | '|' if !name.is_empty() => {
                     let joint = match (c, in_parentheses, in_brackets) {
@@ -116,7 +119,11 @@ impl Constraint {
                 kinds.push(set);
             } else {
                 for (all, one) in base.iter_mut().zip(set) {
-                    *all = if last == Joint::Or { *all || one } else { *all && one };
+                    *all = if last == Joint::Or {
+                        *all || one
+                    } else {
+                        *all && one
+                    };
                 }
             }
             last = group.joint;
@@ -146,7 +153,10 @@ impl Constraint {
             true => base,
             false => (0..nodes.len()).map(any_kind).collect(),
         };
-        let distinct = self.groups.iter().any(|group| group.count > 0 && group.joint == Joint::Each);
+        let distinct = self
+            .groups
+            .iter()
+            .any(|group| group.count > 0 && group.joint == Joint::Each);
         vec![Suitable {
             nodes: with(&allowed),
             counted: if distinct { of_their_own(counted) } else { counted },
@@ -162,7 +172,10 @@ fn of_their_own(counted: Vec<Counted>) -> Vec<Counted> {
     }
     (1u32..1 << counted.len())
         .map(|subset| {
-            let few = counted.iter().enumerate().filter(|(at, _)| subset & (1 << at) != 0);
+            let few = counted
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| subset & (1 << at) != 0);
             let mut union = Counted {
                 at_least: 0,
                 nodes: Vec::new(),
@@ -184,7 +197,11 @@ impl Group {
         let mut last = Joint::And;
         for (name, joint) in &self.features {
             let one = has(node, name);
-            holds = if last == Joint::Or { holds || one } else { holds && one };
+            holds = if last == Joint::Or {
+                holds || one
+            } else {
+                holds && one
+            };
             last = *joint;
         }
         holds
@@ -249,7 +266,9 @@ mod tests {
 
     #[test]
     fn what_slurm_refuses_is_no_constraint() {
-        for text in ["", "&a", "a&", "(a", "a)", "[a|b", "a|", "a*0", "(a*2)", "a*x", "((a)"] {
+        for text in [
+            "", "&a", "a&", "(a", "a)", "[a|b", "a|", "a*0", "(a*2)", "a*x", "((a)",
+        ] {
             assert_eq!(Constraint::parse(text), None, "{text}");
         }
     }

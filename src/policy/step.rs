@@ -275,7 +275,11 @@ fn begin(
 
 /// For how many jobs of those that `waiting` stands for nobody makes way yet.
 fn unserved(book: &Book, waiting: &WaitingJob) -> usize {
-    let of_it = || book.campaigns.iter().filter(|campaign| campaign.urgent == waiting.id);
+    let of_it = || {
+        book.campaigns
+            .iter()
+            .filter(|campaign| campaign.urgent == waiting.id)
+    };
     let wanted = (waiting.tasks as usize).min(TASKS_MAX);
     if wanted == 1 || of_it().any(|campaign| matches!(campaign.phase, Phase::GivenUp { .. })) {
         // What was begun for a job is wound up before anything else is begun for it.

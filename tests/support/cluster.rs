@@ -40,7 +40,10 @@ impl Builder {
 
     /// What tells the node `name` from the others: features, separated by commas, and GPUs by model.
     pub fn node(mut self, name: &str, features: &str, gpu_models: &[(&str, u32)]) -> Self {
-        let at = NODES.iter().position(|node| *node == name).expect("a node's name");
+        let at = NODES
+            .iter()
+            .position(|node| *node == name)
+            .expect("a node's name");
         self.configuration.nodes[at] = NodeKind {
             features: features.to_owned(),
             gpu_models: gpu_models

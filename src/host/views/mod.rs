@@ -133,7 +133,10 @@ impl Collector {
                 record,
                 admin_comment: admin_comment.to_vec(),
             });
-        } else if record.as_ref().is_some_and(|record| record.class == Urgency::Urgent) {
+        } else if record
+            .as_ref()
+            .is_some_and(|record| record.class == Urgency::Urgent)
+        {
             let hindrance = hindrance(view, self.facts.now);
             let request = request::read(view, &self.features, &mut self.facts.gres);
             self.facts.waiting.push(WaitingJob {
@@ -165,7 +168,9 @@ impl Collector {
 
     fn wants_request(&self, view: &abi::surgent_job_view_t) -> bool {
         let record = Record::read(bytes(&view.admin_comment).unwrap_or_default());
-        let urgent = record.as_ref().is_some_and(|record| record.class == Urgency::Urgent);
+        let urgent = record
+            .as_ref()
+            .is_some_and(|record| record.class == Urgency::Urgent);
         urgent && self.parked(view, record.as_ref()).is_none()
     }
 }

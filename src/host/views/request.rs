@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What a waiting job asks for, from its view.
 
-use crate::host::abi;
 use super::raw::{array, bytes, lossy, number};
+use crate::host::abi;
 use crate::policy::facts::{Choice, GresRequest, MemoryRequest, Request};
 use crate::policy::features::{Constraint, Suitable};
 use crate::policy::ids::{JobId, NodeIndex, UserId};

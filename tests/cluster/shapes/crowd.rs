@@ -7,10 +7,11 @@ use std::time::Duration;
 
 /// Saves when asked, at once, and stays.
 const SAVER: &str = r#"
-save() { scontrol update JobId=$SLURM_JOB_ID Comment="signal=USR1@batch saved=$(date +%s)"; }
+me=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}
+save() { scontrol update JobId=${me:-$SLURM_JOB_ID} Comment="signal=USR1@batch saved=$(date +%s)"; }
 trap save USR1
 sleep 100000 &
-echo "up restart ${SLURM_RESTART_COUNT:-0}"
+echo "$SLURM_JOB_ID up restart ${SLURM_RESTART_COUNT:-0}"
 while kill -0 $!; do wait $!; done
 "#;
 
@@ -36,23 +37,60 @@ impl Member {
 pub struct Shape {
     name: &'static str,
     options: Vec<&'static str>,
-    starts: bool,
+    end: End,
+    as_nobody: bool,
+}
+
+/// What is to become of an urgent job.
+enum End {
+    /// All of its tasks start on victims.
+    Starts { tasks: usize },
+    /// It waits, nobody hears of it, and the log says why: in these words.
+    Waits { because: &'static str },
+    /// Slurm does not take it.
+    Refused,
 }
 
 impl Shape {
+    /// It starts on the plan's victims and on no one else.
     pub fn starts(name: &'static str, options: &[&'static str]) -> Self {
         Self {
             name,
             options: options.to_vec(),
-            starts: true,
+            end: End::Starts { tasks: 1 },
+            as_nobody: false,
         }
     }
 
-    /// No set of victims helps, so nobody is to hear of it.
-    pub fn asks_nobody(name: &'static str, options: &[&'static str]) -> Self {
+    /// So do all tasks of this array.
+    pub fn array(name: &'static str, tasks: usize, options: &[&'static str]) -> Self {
         Self {
-            starts: false,
+            end: End::Starts { tasks },
             ..Self::starts(name, options)
+        }
+    }
+
+    /// No set of victims helps: it waits, and nobody hears of it. The log says why, in words that hold `because`.
+    pub fn waits(name: &'static str, because: &'static str, options: &[&'static str]) -> Self {
+        Self {
+            end: End::Waits { because },
+            ..Self::starts(name, options)
+        }
+    }
+
+    /// It could never run, so that Slurm does not take it.
+    pub fn refused(name: &'static str, options: &[&'static str]) -> Self {
+        Self {
+            end: End::Refused,
+            ..Self::starts(name, options)
+        }
+    }
+
+    /// Submitted by another user than the crowd's.
+    pub fn as_nobody(self) -> Self {
+        Self {
+            as_nobody: true,
+            ..self
         }
     }
 }
@@ -71,7 +109,11 @@ impl<'a> Crowd<'a> {
             let name = format!("--job-name={}", member.name);
             let mut options = vec![name.as_str(), "--comment=signal=USR1@batch"];
             options.extend(member.options.iter().map(String::as_str));
-            names.insert(cluster.sbatch(&options, SAVER)?, member.name);
+            let job = cluster.sbatch(&options, SAVER)?;
+            cluster.wait_for_state(job, "RUNNING", LIMIT)?;
+            for task in tasks_of(cluster, job)? {
+                names.insert(task, member.name.clone());
+            }
         }
         let crowd = Self { cluster, names };
         crowd.settle()?;
@@ -82,7 +124,8 @@ impl<'a> Crowd<'a> {
     pub fn settle(&self) -> Outcome {
         for (job, name) in &self.names {
             self.cluster.wait_for_state(*job, "RUNNING", LIMIT)?;
-            let up = format!("up restart {}\n", self.cluster.job(*job)?.restarts());
+            // The tasks of an array write into one file.
+            let up = format!("{job} up restart {}\n", self.cluster.job(*job)?.restarts());
             self.cluster.wait_for_output(name, &up, LIMIT)?;
         }
         Ok(())
@@ -112,21 +155,36 @@ impl<'a> Crowd<'a> {
         let before = self.restarts()?;
         let mut options = vec!["--job-name=urgent", "--comment=urgency=urgent"];
         options.extend(&shape.options);
-        let urgent = self.cluster.sbatch(&options, "sleep 100000")?;
-        let outcome = match shape.starts {
-            true => self.expect_start(urgent, &before),
-            false => self.expect_nobody(urgent, &before),
+        let submitted = match shape.as_nobody {
+            true => self.cluster.sbatch_as_nobody(&options, "sleep 100000"),
+            false => self.cluster.sbatch(&options, "sleep 100000"),
+        };
+        let urgent = match (submitted, &shape.end) {
+            (Err(refusal), End::Refused) => return Ok(refusal.to_string()),
+            (submitted, _) => submitted?,
+        };
+        let outcome = match shape.end {
+            End::Starts { tasks } => self.expect_start(urgent, tasks, &before),
+            End::Waits { because } => self.expect_wait(urgent, because, &before),
+            End::Refused => Err("Slurm took it".into()),
         };
         self.cluster.ask("scancel", &[&urgent.to_string()])?;
         self.cluster
-            .wait_for_state(urgent, "CANCELLED", LIMIT)?;
+            .wait_for("the urgent job to be gone", LIMIT, |cluster| {
+                let left = cluster.ask("squeue", &["-h", "-n", "urgent", "-o", "%i"])?;
+                Ok(left.trim().is_empty())
+            })?;
         outcome
     }
 
-    fn expect_start(&self, urgent: JobId, before: &BTreeMap<JobId, u32>) -> Outcome<String> {
-        self.cluster.wait_for_state(urgent, "RUNNING", START_LIMIT)?;
+    fn expect_start(&self, urgent: JobId, tasks: usize, before: &BTreeMap<JobId, u32>) -> Outcome<String> {
+        self.cluster
+            .wait_for("the urgent job to run", START_LIMIT, |cluster| {
+                let running = cluster.ask("squeue", &["-h", "-n", "urgent", "-t", "RUNNING", "-o", "%i"])?;
+                Ok(running.lines().count() == tasks)
+            })?;
         let stopped = self.stopped_since(before)?;
-        let planned = self.named_in(&format!("gate open for job {urgent}: jobs "));
+        let planned = self.behind_gate_of(urgent);
         let asked = self.asked_for(urgent);
         let unexpected = self.cluster.logged(&[&format!("does not start job {urgent} ")]);
         if stopped != planned || asked != planned || unexpected.is_some() {
@@ -148,12 +206,12 @@ impl<'a> Crowd<'a> {
         Ok(self.list(&stopped))
     }
 
-    fn expect_nobody(&self, urgent: JobId, before: &BTreeMap<JobId, u32>) -> Outcome<String> {
-        let waits = format!("job {urgent} waits");
+    fn expect_wait(&self, urgent: JobId, because: &str, before: &BTreeMap<JobId, u32>) -> Outcome<String> {
+        let waits = format!("job {urgent} waits: ");
         let line = self
             .cluster
             .wait_until("the log to say why", START_LIMIT, |cluster| {
-                Ok(cluster.logged(&[&waits]))
+                Ok(cluster.logged(&[&waits, because]))
             })?;
         let asked = self.asked_for(urgent);
         let stopped = self.stopped_since(before)?;
@@ -179,13 +237,19 @@ impl<'a> Crowd<'a> {
             .collect())
     }
 
-    /// The jobs that a line of the log lists after `head`.
-    fn named_in(&self, head: &str) -> BTreeSet<JobId> {
-        let line = self.cluster.logged(&[head]);
-        let list = line.as_ref().and_then(|line| line.text.split_once(head));
-        list.map_or("", |(_, jobs)| jobs)
-            .split(", ")
-            .filter_map(|job| job.parse().ok().map(JobId))
+    /// The jobs that the log names as behind an open gate of `urgent`: of each task of an array in turn.
+    fn behind_gate_of(&self, urgent: JobId) -> BTreeSet<JobId> {
+        let head = format!("gate open for job {urgent}: jobs ");
+        self.cluster
+            .log()
+            .iter()
+            .filter_map(|line| Some(line.text.split_once(&head)?.1.to_owned()))
+            .flat_map(|jobs| {
+                jobs.split(", ")
+                    .filter_map(|job| job.parse().ok())
+                    .collect::<Vec<_>>()
+            })
+            .map(JobId)
             .collect()
     }
 
@@ -206,4 +270,13 @@ impl<'a> Crowd<'a> {
             false => names.join(" "),
         }
     }
+}
+
+/// The numbers of a job's tasks, which is its own number where it is no array.
+fn tasks_of(cluster: &Cluster, job: JobId) -> Outcome<Vec<JobId>> {
+    let numbers = cluster.ask("squeue", &["-h", "-r", "-j", &job.to_string(), "-o", "%A"])?;
+    Ok(numbers
+        .lines()
+        .filter_map(|line| line.trim().parse().ok().map(JobId))
+        .collect())
 }
