@@ -194,7 +194,7 @@ fn slurm_starts_shapes_among_neighbours_on_the_plans_victims_alone() -> Outcome 
         Shape::starts("outside of the reservation", &["-N2", "--gres=gpu:2", "-xn4"]),
         Shape::waits(
             "in vain for reserved nodes",
-            "no set of jobs",
+            "down, drained or reserved",
             &["-N3", "--gres=gpu:1", "-xn4"],
         ),
         Shape::starts("a shared cpu", &["-pshared", "-n1", "--mem=1000"]),

@@ -292,6 +292,8 @@ impl Cluster {
         }) {
             command.env_remove(name);
         }
+        // Cargo points it at its own folder, whose libsurgent.so is not the one beside the plugins.
+        command.env_remove("LD_LIBRARY_PATH");
         // One time zone in all logs and answers, whatever the machine has.
         command
             .env("SLURM_CONF", self.folder.join("slurm.conf"))

@@ -153,7 +153,11 @@ impl<'a> Crowd<'a> {
 
     fn try_shape(&self, shape: &Shape) -> Outcome<String> {
         let before = self.restarts()?;
-        let mut options = vec!["--job-name=urgent", "--comment=urgency=urgent"];
+        let mut options = vec![
+            "--job-name=urgent",
+            "--comment=urgency=urgent",
+            "--output=/dev/null",
+        ];
         options.extend(&shape.options);
         let submitted = match shape.as_nobody {
             true => self.cluster.sbatch_as_nobody(&options, "sleep 100000"),
