@@ -19,18 +19,26 @@ pub struct Program {
 
 /// Why the program could not be started.
 #[derive(Debug, thiserror::Error)]
-#[error("{name} cannot be started: {source}")]
-pub struct StartError {
-    name: String,
-    source: io::Error,
+pub enum StartError {
+    /// There is no such file, or its first line names an interpreter that is not there.
+    #[error("{0} was not found, or the interpreter that its first line names")]
+    NotFound(String),
+    /// It cannot be executed.
+    #[error("{name} cannot be executed: {source}")]
+    NotExecutable {
+        /// The program as it was given.
+        name: String,
+        /// What the system said.
+        source: io::Error,
+    },
 }
 
 impl StartError {
     /// The exit code that a shell gives: 127 for a command that is not there, 126 for one that cannot be executed.
     pub fn exit_code(&self) -> u8 {
-        match self.source.kind() {
-            io::ErrorKind::NotFound => 127,
-            _ => 126,
+        match self {
+            Self::NotFound(_) => 127,
+            Self::NotExecutable { .. } => 126,
         }
     }
 }
@@ -45,9 +53,13 @@ impl Program {
     ) -> Result<Self, StartError> {
         let empty = OsString::new();
         let (name, args) = command.split_first().unwrap_or((&empty, &[]));
-        let failed = |source| StartError {
-            name: name.to_string_lossy().into_owned(),
-            source,
+        let name_shown = || name.to_string_lossy().into_owned();
+        let failed = |source: io::Error| match source.kind() {
+            io::ErrorKind::NotFound => StartError::NotFound(name_shown()),
+            _ => StartError::NotExecutable {
+                name: name_shown(),
+                source,
+            },
         };
         let mut builder = Command::new(name);
         builder.args(args);
