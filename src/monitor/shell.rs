@@ -284,6 +284,8 @@ impl<'a> Shell<'a> {
                     }
                 }
                 Action::Kill => {
+                    // Slurm may be as quick: the folder goes first.
+                    self.reports = None;
                     if let Some(program) = &self.program {
                         program.signal(Signal::KILL);
                     }
