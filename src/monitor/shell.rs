@@ -4,7 +4,7 @@
 use super::direct::Introduction;
 use super::environment::{JobEnvironment, REPORT, RESTART_COUNT, RESUME};
 use super::machine::{Action, Answer, Cause, Circumstances, Event, Machine};
-use super::program::Program;
+use super::program::{Program, Readiness};
 use super::progress::{Progress, seconds};
 use super::report::Report;
 use super::reports::Reports;
@@ -21,6 +21,9 @@ use std::time::Duration;
 
 /// How often a program that does not handle the save signal yet is looked at.
 const READY_INTERVAL: Duration = Duration::from_millis(20);
+
+/// In so many looks in a row a signal has to be blocked before that is believed to be meant.
+const BLOCKED_LOOKS: u32 = 10;
 
 /// How long the end of the job may wait for its last progress to be published.
 const FINISH_LIMIT: Duration = Duration::from_secs(5);
@@ -55,6 +58,8 @@ pub struct Shell<'a> {
     reports: Option<Reports>,
     complaints: u32,
     program: Option<Program>,
+    /// In how many looks in a row the program blocked the save signal.
+    blocked_looks: u32,
     /// The job and the thread that publishes in it, where this process speaks for it.
     voice: Option<Voice>,
 }
@@ -91,6 +96,7 @@ impl<'a> Shell<'a> {
             reports,
             complaints: 0,
             program: None,
+            blocked_looks: 0,
             voice,
         }
     }
@@ -320,8 +326,19 @@ impl<'a> Shell<'a> {
     }
 
     fn pass_when_ready(&mut self) {
-        let is_ready = |(program, signal): (&Program, Signal)| program.handles(signal);
-        if self.machine.is_waiting() && self.program.as_ref().zip(self.save_signal).is_some_and(is_ready) {
+        if !self.machine.is_waiting() {
+            self.blocked_looks = 0;
+            return;
+        }
+        let Some((program, signal)) = self.program.as_ref().zip(self.save_signal) else {
+            return;
+        };
+        self.blocked_looks = match program.readiness(signal) {
+            Readiness::No => 0,
+            Readiness::Caught => BLOCKED_LOOKS,
+            Readiness::Blocked => self.blocked_looks + 1,
+        };
+        if self.blocked_looks >= BLOCKED_LOOKS {
             let actions = self.machine.on(Event::Ready, self.clock.now());
             self.act(actions);
         }
