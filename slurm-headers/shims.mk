@@ -27,8 +27,9 @@ SHIM_HEADERS := slurm-headers/compat.h slurm-headers/surgent.h $(wildcard src/sh
 
 SHIM_CFLAGS := -std=gnu11 -O2 -g -fPIC -Wall -Wextra -Werror -fvisibility=hidden -Islurm-headers -Isrc/shim
 # Lazy: Slurm's symbols are slurmctld's own and are bound when first called. No unloading: the core keeps pointers into
-# the plugin while slurmctld drops and reloads it. The core is found beside the plugin, wherever that is.
-SHIM_LDFLAGS := -shared -Wl,-z,lazy -Wl,-z,relro -Wl,-z,nodelete -Wl,--as-needed -Wl,-rpath,'$$ORIGIN'
+# the plugin while slurmctld drops and reloads it. The core is found beside the plugin, wherever that is,
+# and whatever LD_LIBRARY_PATH says (hence the old kind of tag).
+SHIM_LDFLAGS := -shared -Wl,-z,lazy -Wl,-z,relro -Wl,-z,nodelete -Wl,--as-needed -Wl,-rpath,'$$ORIGIN' -Wl,--disable-new-dtags
 
 # Asked for once, and only if something needs it.
 SHIM_TREE = $(eval SHIM_TREE := $$(shell SLURM_SRC='$$(SLURM_SRC)' slurm-headers/fetch | tail -n 1))$(or \
