@@ -268,6 +268,8 @@ impl Cluster {
         }) {
             command.env_remove(name);
         }
+        // cargo puts its own folders there, whose libsurgent.so would be taken instead of the one beside the plugins.
+        command.env_remove("LD_LIBRARY_PATH");
         // One time zone in all logs and answers, whatever the machine has.
         command
             .env("SLURM_CONF", self.folder.join("slurm.conf"))
