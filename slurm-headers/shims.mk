@@ -36,7 +36,7 @@ SHIM_TREE = $(eval SHIM_TREE := $$(shell SLURM_SRC='$$(SLURM_SRC)' slurm-headers
 	$(SHIM_TREE),$(error no Slurm headers: see the line above))
 
 .PHONY: shims install uninstall install-plugindir
-shims: $(SHIM_PLUGINS)
+shims: $(SHIM_PLUGINS) ## Build Slurm's plugins for the installed Slurm, or for SLURM_SRC, into OUT
 
 # Changes when the plugins are to be built against other headers than before.
 .PHONY: shim-headers-changed
@@ -67,10 +67,10 @@ install_file = install -d '$(DESTDIR)$(2)' && \
 install-plugindir:
 	@test -n '$(PLUGINDIR)' || { echo 'make: no Slurm plugins found on this machine: say PLUGINDIR=DIRECTORY' >&2; exit 1; }
 
-install: install-plugindir shims $(SURGENT)
+install: install-plugindir shims $(SURGENT) ## Install plugins and program under DESTDIR, PREFIX and PLUGINDIR
 	$(call install_file,$(OUT)/libsurgent.so,$(PLUGINDIR),755)
 	$(foreach shim,$(SHIMS),$(call install_file,$(OUT)/$(shim).so,$(PLUGINDIR),755) &&) true
 	$(call install_file,$(SURGENT),$(PREFIX)/bin,755)
 
-uninstall: install-plugindir
+uninstall: install-plugindir ## Remove them
 	rm -f $(patsubst %,'$(DESTDIR)$(PLUGINDIR)/%.so',libsurgent $(SHIMS)) '$(DESTDIR)$(PREFIX)/bin/$(notdir $(SURGENT))'
