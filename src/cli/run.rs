@@ -2,7 +2,7 @@
 //! `surgent run`
 
 use crate::monitor::JobEnvironment;
-use crate::monitor::shell::{self, Run};
+use crate::monitor::run::{Run, run};
 use crate::policy::directives::{EPOCHS_MAX, SaveKind, SignalName};
 use clap::ValueEnum;
 use std::ffi::OsString;
@@ -65,13 +65,13 @@ Example:
   surgent run --save-signal USR1 --epochs 90 -- python train.py";
 
 pub(super) fn main(args: Args) -> ExitCode {
-    let run = Run {
+    let program = Run {
         command: args.command,
         save_signal: args.save_signal,
         save: args.save.map(Save::kind),
         epochs: args.epochs,
     };
-    ExitCode::from(shell::run(&run, &JobEnvironment::read()))
+    ExitCode::from(run(&program, &JobEnvironment::read()))
 }
 
 impl Save {

@@ -20,6 +20,9 @@ const NUDGE_EVERY_S: Seconds = Seconds(1.0);
 /// A stopped job is not started again before this: slurmd ends a job whose credential was made in the same second in
 /// which its last run's was revoked ("Job credential revoked").
 const RESTART_AFTER_S: Seconds = Seconds(2.0);
+/// No set of victims does any more: who was asked is let off only when that has lasted for this long. After a restart
+/// of slurmctld, for one, it takes a moment until its nodes have come forward.
+const HOPELESS_MAX_S: Seconds = Seconds(20.0);
 /// What is still owed to victims after this is given up.
 pub const RELEASING_MAX_S: Seconds = Seconds(600.0);
 /// A campaign that was given up may be tried anew after this.
@@ -162,7 +165,10 @@ impl<'a> Advance<'a> {
         let mut after = self.ledger.clone();
         release_active(campaign, self.facts, &mut after);
         match after.fits(&demand) {
-            Some(nodes) => campaign.nodes = nodes,
+            Some(nodes) => {
+                campaign.nodes = nodes;
+                campaign.hopeless_since = None;
+            }
             None => match self.replan(campaign, waiting, barred) {
                 Some(plan) => self.change_victims(campaign, &plan),
                 None => return,
@@ -215,14 +221,17 @@ impl<'a> Advance<'a> {
         };
         match plan(self.facts, self.ledger, waiting, &constraints, self.settings) {
             Outcome::Stop(plan) => {
+                campaign.hopeless_since = None;
                 self.say(campaign.urgent, notes::plan(&plan, self.facts));
                 Some(plan)
             }
             Outcome::NoSet { refused } => {
-                // Nobody saves in vain: who was asked is let off, until a set is found again.
-                self.say(campaign.urgent, notes::no_set(campaign.urgent, &refused));
-                for asked in &mut campaign.victims {
-                    asked.stance = Stance::LetOff;
+                let since = *campaign.hopeless_since.get_or_insert(self.facts.now);
+                if self.facts.now - since >= HOPELESS_MAX_S {
+                    self.say(campaign.urgent, notes::no_set(campaign.urgent, &refused));
+                    for asked in &mut campaign.victims {
+                        asked.stance = Stance::LetOff;
+                    }
                 }
                 None
             }

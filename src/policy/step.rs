@@ -64,8 +64,7 @@ pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> 
     actions
 }
 
-/// The gates that are to be open, first of all actions: whoever is nudged is to find them so. Said anew in each step, as
-/// slurmctld may have been started meanwhile.
+/// The gates that are to be open, before all other actions: whoever is nudged is to find them so.
 fn open_gates(book: &Book, facts: &Facts, actions: &mut Vec<Action>) {
     let mut gates: BTreeMap<JobId, Vec<(JobId, UnixTime)>> = BTreeMap::new();
     for campaign in &book.campaigns {

@@ -30,7 +30,8 @@ fn with_fault(hook: &str, scene: impl FnOnce(&mut Cluster) -> Outcome) -> Outcom
 /// Four trainings and an urgent job. Whether it waits for them or takes their place, all of them end.
 fn full_cluster(cluster: &mut Cluster) -> Outcome {
     let trainees = four(cluster, |training| training.lasting(3, 0.1))?;
-    let urgent = urgent(cluster, "urgent", 1)?;
+    // Two nodes, so that there are victims to be put in order.
+    let urgent = urgent(cluster, "urgent", 2)?;
     cluster.wait_for_state(urgent, "COMPLETED", 2 * LIMIT)?;
     // One that Slurm requeues without Surgent's help starts again only after its two minutes.
     let ends = |state: &str| ["COMPLETED", "PENDING"].contains(&state);

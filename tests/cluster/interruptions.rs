@@ -33,7 +33,7 @@ fn cancelling_the_urgent_job_stops_nobody() -> Outcome {
 fn slurmctld_killed_while_victims_save_goes_on_when_it_is_back() -> Outcome {
     on_cluster(quick(), |cluster| {
         // Slurm writes its state up to five seconds late; the saves must take longer.
-        let trainees = four(cluster, |training| training.lasting(5, 0.1).option("--save-s=10"))?;
+        let trainees = four(cluster, |training| training.lasting(9, 0.1).option("--save-s=10"))?;
         let urgent = urgent(cluster, "urgent", 2)?;
         let victims = wait_for_requests(cluster, &trainees, urgent, 2)?;
         wait_for_signals(cluster, &trainees, &victims)?;

@@ -16,8 +16,7 @@ mod story;
 mod traps;
 mod victims;
 
-use support::cluster::Builder;
-use support::{Cluster, Outcome};
+use support::{Builder, Cluster, Outcome};
 
 /// Runs a test on a cluster of its own; prints that it is skipped if SURGENT_NO_CLUSTER=1 asks for that.
 fn on_cluster(setup: Builder, test: impl FnOnce(&mut Cluster) -> Outcome) -> Outcome {

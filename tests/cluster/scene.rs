@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What most tests begin with: a cluster full of trainings, and an urgent job.
 
-use crate::support::cluster::Builder;
-use crate::support::{Cluster, JobId, LIMIT, Outcome, Training};
+use crate::support::{Builder, Cluster, JobId, LIMIT, Outcome, Training};
 
 /// Deadlines short enough for a test.
 pub const TOML: &str =

@@ -131,6 +131,8 @@ impl Bench {
         command
             .args(args)
             .env("BENCH", self.path(""))
+            // Temporary files as well, for what a killed surgent leaves behind.
+            .env("TMPDIR", self.path(""))
             .current_dir(self.path(""));
         for (name, _) in std::env::vars_os() {
             let name_text = name.to_string_lossy();

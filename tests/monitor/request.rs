@@ -60,7 +60,9 @@ fn the_program_alone_is_asked_and_its_save_is_acknowledged() {
 #[test]
 fn a_program_that_does_not_handle_the_signal_yet_is_not_killed_by_it() {
     let bench = Bench::in_job("");
+    // A shell blocks signals for the moment of a fork: that is not handling them.
     let script = ": > ready; while [ ! -e go ]; do sleep 0.01; done; \
+                  i=0; while [ $i -lt 500 ]; do /bin/true; i=$((i + 1)); done; \
                   trap 'echo saved; echo \"{\\\"saved\\\": true}\" >> $SURGENT_REPORT' USR1; \
                   while [ ! -e end ]; do sleep 0.01; done; \
                   echo '{\"epoch\": 1, \"epochs\": 1}' >> $SURGENT_REPORT";
