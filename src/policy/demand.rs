@@ -392,11 +392,11 @@ impl Companion {
     /// Cuts `offer` down to as many as can be had with what comes with them; the tasks that these are for.
     fn limit(&self, offer: &mut Amounts) -> u32 {
         let mut most = offer.gres(self.id);
-        if self.cpus_each > 0 {
-            most = most.min(u64::from(offer.cpus / self.cpus_each));
+        if let Some(by_cpus) = offer.cpus.checked_div(self.cpus_each) {
+            most = most.min(u64::from(by_cpus));
         }
-        if self.memory_each_mib > 0 {
-            most = most.min(offer.memory_mib / self.memory_each_mib);
+        if let Some(by_memory) = offer.memory_mib.checked_div(self.memory_each_mib) {
+            most = most.min(by_memory);
         }
         offer.keep_gres(self.id, most);
         match self.per_task {
