@@ -125,10 +125,9 @@ impl Demand {
             .into_iter()
             .flatten()
             .min();
-        let cpus_per_node = request
-            .cpus_per_node
-            .max(tasks_on_node.saturating_mul(cpus_per_task))
-            .max(1);
+        // A node has the CPUs for as many tasks as it is said to get, also where they then share them.
+        let cpus_for_tasks = tasks_on_node.saturating_mul(request.cpus_per_task.max(1));
+        let cpus_per_node = request.cpus_per_node.max(cpus_for_tasks);
         let cpus_total = request
             .min_cpus
             .max(tasks.saturating_mul(cpus_per_task))

@@ -110,7 +110,7 @@ type Change = fn(&mut Request);
 #[test]
 fn requests_fit_where_there_is_room() {
     let facts = crowded();
-    let table: [(&str, Change, Option<&[u32]>); 27] = [
+    let table: [(&str, Change, Option<&[u32]>); 28] = [
         ("a task", |_| {}, Some(&[0])),
         ("two nodes", |r| r.min_nodes = 2, Some(&[0, 1])),
         ("three nodes", |r| r.min_nodes = 3, Some(&[0, 1, 2])),
@@ -145,6 +145,11 @@ fn requests_fit_where_there_is_room() {
         (
             "too many of them",
             |r| (r.tasks, r.cpus_per_task) = (Some(4), 3),
+            None,
+        ),
+        (
+            "tasks that share what they would have on a node",
+            |r| (r.tasks, r.tasks_per_node, r.overcommit) = (Some(10), Some(5), true),
             None,
         ),
         (
