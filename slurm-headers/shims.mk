@@ -53,7 +53,7 @@ $(OUT)/job_submit_surgent.so: src/shim/job_submit_surgent.c $(SHIM_COMMON)
 $(OUT)/preempt_surgent.so: src/shim/preempt_surgent.c $(SHIM_COMMON) \
 	src/shim/snapshot.c src/shim/job_parts.c src/shim/request.c src/shim/reservations.c src/shim/gres_views.c src/shim/arena.c
 
-$(SHIM_PLUGINS): $(SHIM_HEADERS) $(OUT)/.headers | $(OUT)/libsurgent.so
+$(SHIM_PLUGINS): $(SHIM_HEADERS) slurm-headers/shims.mk $(OUT)/.headers | $(OUT)/libsurgent.so
 	@echo '  CC $@'
 	@$(CC) $(SHIM_CFLAGS) -isystem '$(SHIM_TREE)' -o '$@.new' $(filter %.c,$^) $(SHIM_LDFLAGS) -L'$(OUT)' -lsurgent
 	@mv -f '$@.new' '$@'

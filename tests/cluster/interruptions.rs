@@ -52,6 +52,8 @@ fn slurmctld_killed_while_victims_save_goes_on_when_it_is_back() -> Outcome {
 fn slurmctld_killed_before_it_has_saved_the_requests_harms_no_training() -> Outcome {
     on_cluster(quick(), |cluster| {
         let trainees = four(cluster, |training| training.lasting(5, 0.1).option(SAVE))?;
+        // What Slurm itself has not saved yet, it loses: first the trainings must be on disk.
+        wait_for_saved_state(cluster, "signal=URG@full", trainees.len())?;
         let urgent = urgent(cluster, "urgent", 2)?;
         wait_for_requests(cluster, &trainees, urgent, 2)?;
         cluster.kill_controller()?;

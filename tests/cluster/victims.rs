@@ -28,7 +28,8 @@ fn an_urgent_job_that_fits_needs_no_victim() -> Outcome {
 #[test]
 fn an_urgent_job_that_can_never_fit_disturbs_nobody() -> Outcome {
     on_cluster(quick(), |cluster| {
-        let keep = |name: &'static str| (name, Training::new(name).lasting(2, 0.1).sbatch("--no-requeue"));
+        // It outlasts the others, or they would be all that is in the way.
+        let keep = |name: &'static str| (name, Training::new(name).lasting(5, 0.1).sbatch("--no-requeue"));
         let give = |name: &'static str| (name, Training::new(name).lasting(2, 0.1));
         let trainees = start(cluster, [keep("a"), give("b"), give("c"), give("d")])?;
         // All four nodes: the job on one of them may not be stopped.
