@@ -62,6 +62,8 @@ pub struct VictimSettings {
     pub restart_s: Seconds,
     /// Work lost by a job that can save at any step, in seconds: about one step.
     pub step_s: Seconds,
+    /// A report of progress of this age is half trusted, one of twice this age a quarter, in seconds.
+    pub report_half_life_s: Seconds,
     /// GPU-seconds that one CPU-second counts as, for jobs without GPUs.
     pub cpu_weight: f64,
 }
@@ -77,6 +79,7 @@ impl Default for VictimSettings {
             save_s: Seconds(30.0),
             restart_s: Seconds(60.0),
             step_s: Seconds(1.0),
+            report_half_life_s: Seconds(3600.0),
             cpu_weight: 0.05,
         }
     }
@@ -160,6 +163,7 @@ impl Settings {
         }
         let positive = [
             ("victims.save_deadline_s", victims.save_deadline_s.0),
+            ("victims.report_half_life_s", victims.report_half_life_s.0),
             ("urgent.gate_patience_s", urgent.gate_patience_s.0),
         ];
         for (name, value) in positive {
