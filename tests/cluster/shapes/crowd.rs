@@ -87,7 +87,7 @@ impl Shape {
     }
 
     /// Submitted by another user than the crowd's.
-    pub fn as_nobody(self) -> Self {
+    pub fn of_nobody(self) -> Self {
         Self {
             as_nobody: true,
             ..self
