@@ -267,3 +267,6 @@ impl Slot {
         offer.covers(&demand.per_node).then_some(offer)
     }
 }
+
+#[cfg(test)]
+mod tests;

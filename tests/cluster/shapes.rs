@@ -204,20 +204,33 @@ fn slurm_starts_shapes_among_neighbours_on_the_plans_victims_alone() -> Outcome 
             3,
             &["--array=1-3", "--gres=gpu:2", "-xn3,n4"],
         ),
+<<<<<<< HEAD
         Shape::starts("another user's node for this one alone", &["-n1", "-xn3,n4"]).of_nobody(),
+=======
+        Shape::starts("another user's node for this one alone", &["-n1", "-xn3,n4"]).by_nobody(),
+>>>>>>> model
         Shape::waits(
             "a node without others' jobs",
             "no set of jobs",
             &["--exclusive=user", "-n1", "-xn3,n4"],
         )
+<<<<<<< HEAD
         .of_nobody(),
+=======
+        .by_nobody(),
+>>>>>>> model
         Shape::waits(
             "a partition without others' jobs",
             "no set of jobs",
             &["-pmine", "-n1"],
         )
+<<<<<<< HEAD
         .of_nobody(),
         Shape::starts("a whole node of another user", &["--exclusive", "-n1", "-xn3,n4"]).of_nobody(),
+=======
+        .by_nobody(),
+        Shape::starts("a whole node of another user", &["--exclusive", "-n1", "-xn3,n4"]).by_nobody(),
+>>>>>>> model
     ];
     on_cluster(setup, |cluster| {
         let reservation = [
@@ -240,7 +253,8 @@ fn nobody_is_asked_in_vain() -> Outcome {
     let setup = Cluster::builder()
         .toml(TOML)
         .conf("SchedulerParameters=batch_sched_delay=0")
-        .conf("Licenses=solver:1");
+        .conf("Licenses=solver:1")
+        .conf("PartitionName=closed Nodes=n1 State=DOWN");
     let crowd = vec![
         Member::new("half1", gpus_of(2, &["-wn1"])),
         Member::new("half2", gpus_of(2, &["-wn1"])),
@@ -266,6 +280,16 @@ fn nobody_is_asked_in_vain() -> Outcome {
             "it waits for another job",
             &["--dependency=afterok:1", "-n1"],
         ),
+        Shape::waits(
+            "a partition that is open",
+            "its partition is down",
+            &["-pclosed", "-n1"],
+        ),
+        Shape::waits(
+            "all parts of a heterogeneous job",
+            "heterogeneous",
+            &["-n1", ":", "-n1", "--comment=urgency=urgent"],
+        ),
         Shape::starts("nothing of that kind", &["--exclusive"]),
     ];
     on_cluster(setup, |cluster| {
@@ -275,5 +299,32 @@ fn nobody_is_asked_in_vain() -> Outcome {
             &["update", "NodeName=n4", "State=DRAIN", "Reason=test"],
         )?;
         crowd.try_all(&shapes)
+    })
+}
+
+/// Who is exempt from preemption by Slurm's own rules is not counted on, and somebody else makes way.
+#[test]
+fn whom_slurm_protects_is_not_asked() -> Outcome {
+    let setup = Cluster::builder()
+        .toml(TOML)
+        .conf("SchedulerParameters=batch_sched_delay=0")
+        .conf("PreemptExemptTime=00:00:45");
+    on_cluster(setup, |cluster| {
+        let whole = |name: &str, node: &str| Member::new(name, gpus_of(4, &[node]));
+        let older = vec![whole("old", "-wn1")];
+        let crowd = Crowd::gather(cluster, older)?;
+        std::thread::sleep(std::time::Duration::from_secs(46));
+        let younger = ["-wn2", "-wn3", "-wn4"]
+            .iter()
+            .zip(["young2", "young3", "young4"]);
+        let crowd = crowd.join(younger.map(|(node, name)| whole(name, node)).collect())?;
+        crowd.try_all(&[
+            Shape::waits(
+                "two nodes, of which one is to be had",
+                "3 slurm_exempt",
+                &["-N2", "--exclusive"],
+            ),
+            Shape::starts("the one to be had", &["-N1", "--exclusive"]),
+        ])
     })
 }

@@ -38,7 +38,7 @@ pub struct Shape {
     name: &'static str,
     options: Vec<&'static str>,
     end: End,
-    as_nobody: bool,
+    by_nobody: bool,
 }
 
 /// What is to become of an urgent job.
@@ -58,7 +58,7 @@ impl Shape {
             name,
             options: options.to_vec(),
             end: End::Starts { tasks: 1 },
-            as_nobody: false,
+            by_nobody: false,
         }
     }
 
@@ -87,9 +87,9 @@ impl Shape {
     }
 
     /// Submitted by another user than the crowd's.
-    pub fn of_nobody(self) -> Self {
+    pub fn by_nobody(self) -> Self {
         Self {
-            as_nobody: true,
+            by_nobody: true,
             ..self
         }
     }
@@ -104,7 +104,16 @@ pub struct Crowd<'a> {
 impl<'a> Crowd<'a> {
     /// Submits all members and waits until they run.
     pub fn gather(cluster: &'a Cluster, members: Vec<Member>) -> Outcome<Self> {
-        let mut names = BTreeMap::new();
+        let nobody = Self {
+            cluster,
+            names: BTreeMap::new(),
+        };
+        nobody.join(members)
+    }
+
+    /// Further members.
+    pub fn join(mut self, members: Vec<Member>) -> Outcome<Self> {
+        let cluster = self.cluster;
         for member in members {
             let name = format!("--job-name={}", member.name);
             let mut options = vec![name.as_str(), "--comment=signal=USR1@batch"];
@@ -112,12 +121,11 @@ impl<'a> Crowd<'a> {
             let job = cluster.sbatch(&options, SAVER)?;
             cluster.wait_for_state(job, "RUNNING", LIMIT)?;
             for task in tasks_of(cluster, job)? {
-                names.insert(task, member.name.clone());
+                self.names.insert(task, member.name.clone());
             }
         }
-        let crowd = Self { cluster, names };
-        crowd.settle()?;
-        Ok(crowd)
+        self.settle()?;
+        Ok(self)
     }
 
     /// Waits until everybody runs and can be asked.
@@ -159,7 +167,7 @@ impl<'a> Crowd<'a> {
             "--output=/dev/null",
         ];
         options.extend(&shape.options);
-        let submitted = match shape.as_nobody {
+        let submitted = match shape.by_nobody {
             true => self.cluster.sbatch_as_nobody(&options, "sleep 100000"),
             false => self.cluster.sbatch(&options, "sleep 100000"),
         };
