@@ -204,33 +204,20 @@ fn slurm_starts_shapes_among_neighbours_on_the_plans_victims_alone() -> Outcome 
             3,
             &["--array=1-3", "--gres=gpu:2", "-xn3,n4"],
         ),
-<<<<<<< HEAD
-        Shape::starts("another user's node for this one alone", &["-n1", "-xn3,n4"]).of_nobody(),
-=======
         Shape::starts("another user's node for this one alone", &["-n1", "-xn3,n4"]).by_nobody(),
->>>>>>> model
         Shape::waits(
             "a node without others' jobs",
             "no set of jobs",
             &["--exclusive=user", "-n1", "-xn3,n4"],
         )
-<<<<<<< HEAD
-        .of_nobody(),
-=======
         .by_nobody(),
->>>>>>> model
         Shape::waits(
             "a partition without others' jobs",
             "no set of jobs",
             &["-pmine", "-n1"],
         )
-<<<<<<< HEAD
-        .of_nobody(),
-        Shape::starts("a whole node of another user", &["--exclusive", "-n1", "-xn3,n4"]).of_nobody(),
-=======
         .by_nobody(),
         Shape::starts("a whole node of another user", &["--exclusive", "-n1", "-xn3,n4"]).by_nobody(),
->>>>>>> model
     ];
     on_cluster(setup, |cluster| {
         let reservation = [
