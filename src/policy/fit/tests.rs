@@ -106,6 +106,10 @@ fn where_it_fits(facts: &Facts, change: impl FnOnce(&mut Request)) -> Option<Vec
 }
 
 type Change = fn(&mut Request);
+/// Where it is to fit; `None` if nowhere.
+type Nodes = Option<&'static [u32]>;
+/// Name, what is asked for, what else, and where it is to fit.
+type GresCase = (&'static str, fn() -> GresRequest, Change, Nodes);
 
 #[test]
 fn requests_fit_where_there_is_room() {
@@ -215,7 +219,7 @@ fn requests_fit_where_there_is_room() {
 #[test]
 fn generic_resources_are_counted_on_each_node_and_in_all() {
     let facts = crowded();
-    let table: [(&str, fn() -> GresRequest, Change, Option<&[u32]>); 14] = [
+    let table: [GresCase; 14] = [
         (
             "on a node",
             || GresRequest {
