@@ -18,6 +18,7 @@ fn gpus(id: GresId) -> GresRequest {
         per_job: 0,
         per_task: 0,
         cpus_each: 0,
+        cpus_by_job: false,
         memory_each_mib: 0,
     }
 }
@@ -219,7 +220,7 @@ fn requests_fit_where_there_is_room() {
 #[test]
 fn generic_resources_are_counted_on_each_node_and_in_all() {
     let facts = crowded();
-    let table: [GresCase; 14] = [
+    let table: [GresCase; 15] = [
         (
             "on a node",
             || GresRequest {
@@ -330,6 +331,17 @@ fn generic_resources_are_counted_on_each_node_and_in_all() {
             },
             |_| {},
             None,
+        ),
+        (
+            "with one cpu each, for more tasks than that",
+            || GresRequest {
+                per_job: 1,
+                cpus_each: 1,
+                cpus_by_job: true,
+                ..gpus(GPU)
+            },
+            |r| r.tasks = Some(6),
+            Some(&[0, 1]),
         ),
         (
             "with memory each",
@@ -551,6 +563,28 @@ fn nodes_of_a_kind_are_among_those_chosen() {
         ),
         Some(vec![2, 3])
     );
+}
+
+#[test]
+fn what_is_asked_for_in_total_is_to_be_had_of_counted_nodes_alone() {
+    let facts = cluster(4);
+    let with = |per_job, kind: &[u32]| {
+        where_it_fits(&facts, |request| {
+            (request.min_nodes, request.max_nodes) = (2, Some(2));
+            request.gres.push(GresRequest { per_job, ..gpus(GPU) });
+            request.choices = vec![Choice {
+                nodes: request.candidates.clone(),
+                counted: vec![Counted {
+                    at_least: 1,
+                    nodes: kind.iter().map(|node| NodeIndex(*node)).collect(),
+                }],
+                ..Choice::default()
+            }];
+        })
+    };
+    assert_eq!(with(4, &[3]), Some(vec![0, 3]));
+    assert_eq!(with(5, &[3]), None);
+    assert_eq!(with(5, &[2, 3]), Some(vec![2, 3]));
 }
 
 #[test]
