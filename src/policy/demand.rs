@@ -118,7 +118,12 @@ impl Demand {
         };
         let tasks_per_node = request.tasks_per_node.filter(|tasks| *tasks > 0);
         let tasks_on_node = tasks_per_node.unwrap_or(1);
-        let mut min_nodes = request.min_nodes.max(choice.min_nodes).max(1);
+        let of_a_kind = choice.counted.iter().map(|counted| counted.at_least).max();
+        let mut min_nodes = request
+            .min_nodes
+            .max(choice.min_nodes)
+            .max(of_a_kind.unwrap_or(1))
+            .max(1);
         if let (Some(tasks), Some(most)) = (request.tasks, tasks_per_node) {
             min_nodes = min_nodes.max(tasks.div_ceil(most));
         }

@@ -551,6 +551,15 @@ fn nodes_of_a_kind_are_among_those_chosen() {
     assert_eq!(with(1, 1, vec![counted(1, &[3])]), Some(vec![3]));
     assert_eq!(with(2, 2, vec![counted(1, &[3])]), Some(vec![0, 3]));
     assert_eq!(with(1, 1, vec![counted(1, &[3]), counted(1, &[2])]), None);
+    let one_task = where_it_fits(&facts, |request| {
+        request.tasks = Some(1);
+        request.choices = vec![Choice {
+            nodes: request.candidates.clone(),
+            counted: vec![counted(1, &[0]), counted(1, &[1]), counted(2, &[0, 1])],
+            ..Choice::default()
+        }];
+    });
+    assert_eq!(one_task, Some(vec![0, 1]));
     assert_eq!(
         with(1, 2, vec![counted(1, &[3]), counted(1, &[2])]),
         Some(vec![2, 3])
