@@ -180,8 +180,9 @@ fn claimed(campaigns: &[Campaign], except: Option<usize>) -> BTreeMap<JobId, Ref
     campaigns
         .iter()
         .enumerate()
-        .filter(|(at, campaign)| Some(*at) != except && campaign.claims())
-        .flat_map(|(_, campaign)| campaign.active())
+        .filter(|(at, _)| Some(*at) != except)
+        // Who is let off counts until it has been told: two commands about one job must not overtake each other.
+        .flat_map(|(_, campaign)| &campaign.victims)
         .map(|asked| (asked.job, Refusal::Claimed))
         .collect()
 }
