@@ -74,6 +74,10 @@ fn slurm_starts_each_shape_on_the_plans_victims_alone() -> Outcome {
             &["--gpus-per-socket=2", "--sockets-per-node=1"],
         ),
         Shape::starts("cpus with each gpu", &["--gpus=2", "--cpus-per-gpu=3"]),
+        Shape::starts(
+            "more tasks than cpus with the gpus",
+            &["-N1", "-n3", "--gpus=2", "--cpus-per-gpu=1"],
+        ),
         Shape::starts("cpus alone", &["-n5"]),
         Shape::starts("cpus of two nodes", &["-n12"]),
         Shape::starts("tasks on each node", &["-N2", "--ntasks-per-node=3"]),
@@ -95,6 +99,10 @@ fn slurm_starts_each_shape_on_the_plans_victims_alone() -> Outcome {
             &["-N2", "-C[old*1&new*1]", "--gres=gpu:1"],
         ),
         Shape::starts("two nodes of a feature", &["-N2", "-Cib*2", "--gres=gpu:1"]),
+        Shape::starts(
+            "a node of a feature, and gpus that Slurm wants of that kind",
+            &["-N2", "-n5", "--gpus-per-task=1", "-Cib*1"],
+        ),
         Shape::starts("a named node", &["-wn3", "--gres=gpu:2"]),
         Shape::starts("named nodes and another", &["-N3", "-wn1,n4", "--gres=gpu:1"]),
         Shape::starts("not these nodes", &["-xn1,n3", "--gres=gpu:1"]),

@@ -54,6 +54,8 @@ pub fn options(dice: &mut Dice) -> Vec<String> {
         4 => options.push(dice.pick(&["--gpus-per-task=1", "--gpus-per-task=2"])),
         _ => {
             options.push(dice.pick(&["--gpus=2", "--gpus=4", "--gres=gpu:2"]));
+            // With more tasks than these CPUs are for, a job contradicts itself.
+            options.retain(|option| !option.starts_with("-n"));
             options.push(dice.pick(&["--cpus-per-gpu=1", "--cpus-per-gpu=2", "--cpus-per-gpu=3"]));
         }
     }
