@@ -148,13 +148,18 @@ impl<'a> Runner<'a> {
                 })?;
                 Ok(None)
             }
-            Action::Reclass { job, class } => {
-                let priority = match class {
-                    Urgency::Urgent => format!("Priority={URGENT_PRIORITY}"),
-                    // Slurm's own words for "as the priority plugin has it".
-                    Urgency::Normal => "Priority=INFINITE".to_owned(),
+            Action::Reclass { job, class, held } => {
+                let head_of_queue = format!("Priority={URGENT_PRIORITY}");
+                let place: &[&str] = match class {
+                    Urgency::Urgent if !held => &[&head_of_queue],
+                    Urgency::Urgent | Urgency::Normal => &[],
                 };
-                self.rewrite(job, facts, &[&priority], |record| record.class = class)?;
+                self.rewrite(job, facts, place, |record| record.class = class)?;
+                if class == Urgency::Normal && !held {
+                    // Slurm's word for "give it the priority that it would have by itself".
+                    let args = ["release".into(), address(facts, job).into()];
+                    self.run(&self.scontrol, &args)?;
+                }
                 log::info!("job {job} is {} now", class.as_str());
                 Ok(None)
             }
