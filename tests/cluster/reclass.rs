@@ -61,6 +61,25 @@ fn a_waiting_job_that_is_urgent_no_more_stops_nobody() -> Outcome {
 }
 
 #[test]
+fn an_urgent_job_that_was_held_stands_first_once_it_is_released() -> Outcome {
+    on_cluster(quick(), |cluster| {
+        let trainees = four(cluster, |training| training.lasting(6, 0.1))?;
+        let options = ["--hold", "--nodes=2", "--exclusive", "--comment=urgency=urgent"];
+        let held = cluster.sbatch(&options, "echo held; sleep 3")?;
+        // It was there first, and waits for the same nodes.
+        cluster.sbatch(&["--job-name=ahead", "--nodes=4", "--exclusive"], "true")?;
+        cluster.ask("scontrol", &["release", &held.to_string()])?;
+        cluster.wait_for_state(held, "COMPLETED", LIMIT)?;
+        let stopped = trainees
+            .iter()
+            .map(|trainee| Ok(cluster.job(trainee.id)?.restarts()))
+            .sum::<Outcome<u32>>()?;
+        assert_eq!(stopped, 2, "two one-node trainings made way");
+        Ok(())
+    })
+}
+
+#[test]
 fn a_running_job_cannot_make_itself_urgent() -> Outcome {
     on_cluster(quick(), |cluster| {
         let trainees = four(cluster, |training| training.lasting(2, 0.1))?;
