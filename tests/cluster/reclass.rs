@@ -2,7 +2,7 @@
 //! A waiting job whose user changes its class.
 
 use crate::on_cluster;
-use crate::scene::{assert_undisturbed, four, quick, urgent};
+use crate::scene::{Trainee, assert_undisturbed, four, quick, urgent};
 use crate::support::{Cluster, JobId, LIMIT, Outcome};
 
 fn comment(cluster: &Cluster, job: JobId, comment: &str) -> Outcome {
@@ -18,6 +18,15 @@ fn wait_for_class(cluster: &Cluster, job: JobId, class: &str) -> Outcome {
     })
 }
 
+fn assert_two_made_way(cluster: &Cluster, trainees: &[Trainee]) -> Outcome {
+    let stopped = trainees
+        .iter()
+        .map(|trainee| Ok(cluster.job(trainee.id)?.restarts()))
+        .sum::<Outcome<u32>>()?;
+    assert_eq!(stopped, 2, "two one-node trainings made way");
+    Ok(())
+}
+
 #[test]
 fn a_waiting_job_that_becomes_urgent_takes_its_place() -> Outcome {
     on_cluster(quick(), |cluster| {
@@ -27,12 +36,7 @@ fn a_waiting_job_that_becomes_urgent_takes_its_place() -> Outcome {
         comment(cluster, late, "urgency=urgent")?;
         wait_for_class(cluster, late, "urgent")?;
         cluster.wait_for_state(late, "COMPLETED", LIMIT)?;
-        let stopped = trainees
-            .iter()
-            .map(|trainee| Ok(cluster.job(trainee.id)?.restarts()))
-            .sum::<Outcome<u32>>()?;
-        assert_eq!(stopped, 2, "two one-node trainings made way");
-        Ok(())
+        assert_two_made_way(cluster, &trainees)
     })
 }
 
@@ -70,12 +74,7 @@ fn an_urgent_job_that_was_held_stands_first_once_it_is_released() -> Outcome {
         cluster.sbatch(&["--job-name=ahead", "--nodes=4", "--exclusive"], "true")?;
         cluster.ask("scontrol", &["release", &held.to_string()])?;
         cluster.wait_for_state(held, "COMPLETED", LIMIT)?;
-        let stopped = trainees
-            .iter()
-            .map(|trainee| Ok(cluster.job(trainee.id)?.restarts()))
-            .sum::<Outcome<u32>>()?;
-        assert_eq!(stopped, 2, "two one-node trainings made way");
-        Ok(())
+        assert_two_made_way(cluster, &trainees)
     })
 }
 
