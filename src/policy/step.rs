@@ -46,8 +46,11 @@ pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> 
 
     let mut ledger = Ledger::of(facts);
     wind_up_served(book, facts, &mut actions);
-    book.campaigns
-        .sort_by_key(|campaign| queue_position(facts, campaign.urgent));
+    // Of the tasks of one array, those come first whose victims are leaving: the nodes are theirs, also while empty.
+    book.campaigns.sort_by_key(|campaign| {
+        let leaving = matches!(campaign.phase, Phase::Open { .. });
+        (queue_position(facts, campaign.urgent), !leaving)
+    });
     for at in 0..book.campaigns.len() {
         let barred = claimed(&book.campaigns, Some(at));
         let mut advance = Advance {
