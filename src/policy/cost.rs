@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What it costs to stop a job, in GPU-seconds of work that must be done again or that nobody does meanwhile.
 
+use super::belief::Belief;
 use super::eligibility::SaveWay;
-use super::facts::{Facts, RunningJob};
-use super::settings::Settings;
-use super::units::Seconds;
+use super::facts::RunningJob;
+use super::resources::GresTable;
+use super::settings::VictimSettings;
+use super::units::{Seconds, UnixTime};
 use serde::{Deserialize, Serialize};
 
 /// The cost of one victim, term by term.
@@ -14,6 +16,10 @@ pub struct Cost {
     pub resources: f64,
     /// Training that must be done again.
     pub lost_s: Seconds,
+    /// From what `lost_s` was found.
+    pub lost_by: LossRule,
+    /// How far its report is trusted, 0 to 1; `None` where the cost does not depend on a report.
+    pub confidence: Option<f64>,
     /// Time that its save takes.
     pub save_s: Seconds,
     /// Time until it trains again, once restarted.
@@ -26,6 +32,24 @@ pub struct Cost {
     pub ready_s: Seconds,
 }
 
+/// How the training that a job loses was found. The names are stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LossRule {
+    /// It saves at any step and loses one.
+    OneStep,
+    /// It saves at the epoch's end, which is waited for.
+    Nothing,
+    /// It is stopped in the middle of an epoch.
+    EpochSoFar,
+    /// All since its last save.
+    SinceSave,
+    /// It does not tell when it last saved: as much as the others, at the median.
+    MedianOfOthers,
+    /// All since its start.
+    SinceStart,
+}
+
 impl Cost {
     /// All terms together, in GPU-seconds.
     pub fn total_gpu_s(&self) -> f64 {
@@ -34,71 +58,104 @@ impl Cost {
     }
 }
 
-/// The cost of stopping `job`. `unreported_age_s` is what [`typical_save_age`] gives.
-pub fn cost(
-    job: &RunningJob,
-    way: &SaveWay,
-    facts: &Facts,
-    settings: &Settings,
-    unreported_age_s: Option<Seconds>,
-) -> Cost {
-    let victims = &settings.victims;
-    let directives = job.directives.as_ref();
-    let told_save_s = directives.and_then(|directives| directives.save_s);
-    let save_s = told_save_s.unwrap_or(victims.save_s);
-    let (lost_s, save_s, ready_s) = match way {
-        SaveWay::AtStep(_) => (victims.step_s, save_s, save_s),
-        SaveWay::AtEpochEnd { wait_s, .. } => (Seconds::ZERO, save_s, *wait_s + save_s),
-        SaveWay::Unsaved => (
-            unsaved_age(job, facts, unreported_age_s),
-            Seconds::ZERO,
-            Seconds::ZERO,
-        ),
-    };
-    let priority = directives
-        .and_then(|directives| directives.priority)
-        .unwrap_or(50);
-    let preempted = job.record.as_ref().map_or(0, |record| record.preempted);
-    Cost {
-        resources: resources(job, facts, victims.cpu_weight),
-        lost_s,
-        save_s,
-        restart_s: victims.restart_s,
-        priority_weight: 10f64.powf((f64::from(priority) - 50.0) / 50.0),
-        repeat_factor: 1.0 + f64::from(preempted),
-        ready_s,
+/// All but the job that a cost depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Rates<'a> {
+    /// The moment.
+    pub now: UnixTime,
+    /// Names of generic resources.
+    pub gres: &'a GresTable,
+    /// What the site says.
+    pub victims: &'a VictimSettings,
+    /// See [`typical_save_age`].
+    pub typical_age_s: Option<Seconds>,
+}
+
+impl Rates<'_> {
+    /// The cost of stopping `job` in this way.
+    pub fn cost(&self, job: &RunningJob, belief: &Belief, way: &SaveWay) -> Cost {
+        let directives = job.directives.as_ref();
+        let told_save_s = directives.and_then(|directives| directives.save_s);
+        let save_s = told_save_s.unwrap_or(self.victims.save_s);
+        let (lost, save_s, ready_s) = match way {
+            SaveWay::AtStep(_) => ((self.victims.step_s, LossRule::OneStep), save_s, save_s),
+            SaveWay::AtEpochEnd { wait_s, .. } => {
+                ((Seconds::ZERO, LossRule::Nothing), save_s, *wait_s + save_s)
+            }
+            SaveWay::SinceEpochEnd => (self.epoch_so_far(job, belief), Seconds::ZERO, Seconds::ZERO),
+            SaveWay::Unsaved => (self.since_save(job, belief), Seconds::ZERO, Seconds::ZERO),
+        };
+        let by_report = matches!(way, SaveWay::AtEpochEnd { .. } | SaveWay::SinceEpochEnd);
+        let progress = belief.progress.filter(|_| by_report);
+        let priority = directives
+            .and_then(|directives| directives.priority)
+            .unwrap_or(50);
+        let preempted = job.record.as_ref().map_or(0, |record| record.preempted);
+        Cost {
+            resources: self.resources(job),
+            lost_s: lost.0,
+            lost_by: lost.1,
+            confidence: progress.map(|progress| progress.confidence),
+            save_s,
+            restart_s: self.victims.restart_s,
+            priority_weight: 10f64.powf((f64::from(priority) - 50.0) / 50.0),
+            repeat_factor: 1.0 + f64::from(preempted),
+            ready_s,
+        }
     }
+
+    fn running_s(&self, job: &RunningJob) -> Seconds {
+        Seconds((self.now - job.start).0.max(0.0))
+    }
+
+    /// The part of the epoch that is done; with an old report perhaps all of it.
+    fn epoch_so_far(&self, job: &RunningJob, belief: &Belief) -> (Seconds, LossRule) {
+        let running_s = self.running_s(job);
+        let whole_s = job.directives.as_ref().and_then(|directives| directives.epoch_s);
+        let lost_s = match (&belief.progress, whole_s) {
+            (Some(progress), _) => progress.doubt(progress.into_epoch_s(), progress.epoch_s),
+            (None, Some(whole_s)) => whole_s,
+            (None, None) => return self.since_save(job, belief),
+        };
+        (least(lost_s, running_s), LossRule::EpochSoFar)
+    }
+
+    fn since_save(&self, job: &RunningJob, belief: &Belief) -> (Seconds, LossRule) {
+        let running_s = self.running_s(job);
+        match (belief.saved, self.typical_age_s) {
+            (Some(saved), _) => {
+                let age_s = Seconds((self.now - saved).0.max(0.0));
+                (least(age_s, running_s), LossRule::SinceSave)
+            }
+            (None, Some(typical_s)) => (least(typical_s, running_s), LossRule::MedianOfOthers),
+            (None, None) => (running_s, LossRule::SinceStart),
+        }
+    }
+
+    fn resources(&self, job: &RunningJob) -> f64 {
+        let held = job.held();
+        match self.gres.total_of(&held, "gpu") {
+            0 => f64::from(held.cpus) * self.victims.cpu_weight,
+            // Exact: nobody has 2^53 GPUs.
+            gpus => gpus as f64,
+        }
+    }
+}
+
+fn least(a: Seconds, b: Seconds) -> Seconds {
+    if b < a { b } else { a }
 }
 
 /// The median age of the last save of the jobs that report one; `None` where none does.
 ///
 /// A job that reports nothing is taken to be like the others, so that silence never protects it.
-pub fn typical_save_age(facts: &Facts) -> Option<Seconds> {
-    let mut ages: Vec<f64> = facts
-        .running
-        .iter()
-        .filter_map(|job| job.directives.as_ref()?.saved)
-        .map(|saved| (facts.now - saved).0.max(0.0))
-        .collect();
-    ages.sort_by(f64::total_cmp);
-    ages.get(ages.len() / 2).copied().map(Seconds)
-}
-
-fn unsaved_age(job: &RunningJob, facts: &Facts, unreported_age_s: Option<Seconds>) -> Seconds {
-    let running_s = (facts.now - job.start).0.max(0.0);
-    let saved = job.directives.as_ref().and_then(|directives| directives.saved);
-    match (saved, unreported_age_s) {
-        (Some(saved), _) => Seconds((facts.now - saved).0.clamp(0.0, running_s)),
-        (None, Some(typical)) => Seconds(typical.0.min(running_s)),
-        (None, None) => Seconds(running_s),
+pub fn typical_save_age<'a>(now: UnixTime, beliefs: impl Iterator<Item = &'a Belief>) -> Option<Seconds> {
+    let saved = beliefs.filter_map(|belief| belief.saved);
+    let mut ages: Vec<f64> = saved.map(|saved| (now - saved).0.max(0.0)).collect();
+    if ages.is_empty() {
+        return None;
     }
-}
-
-fn resources(job: &RunningJob, facts: &Facts, cpu_weight: f64) -> f64 {
-    let held = job.held();
-    match facts.gres.total_of(&held, "gpu") {
-        0 => f64::from(held.cpus) * cpu_weight,
-        // Exact: nobody has 2^53 GPUs.
-        gpus => gpus as f64,
-    }
+    let middle = ages.len() / 2;
+    let (_, median, _) = ages.select_nth_unstable_by(middle, f64::total_cmp);
+    Some(Seconds(*median))
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Who may be a victim.
 
+use super::belief::Belief;
 use super::directives::{SaveKind, SaveSignal, Urgency};
 use super::facts::RunningJob;
 use super::settings::{Settings, Unsavable};
 use super::units::{Seconds, UnixTime};
 use serde::{Deserialize, Serialize};
+use smallvec::{SmallVec, smallvec};
 use std::fmt;
 
 /// Why a running job is not a victim. The names are stable: tools and people rely on them.
@@ -40,6 +42,8 @@ pub enum Refusal {
     MalformedComment,
     /// It cannot save when asked, and `unsavable = "protect"`.
     CannotSave,
+    /// It cannot save when asked, and the urgent job's patience is not over.
+    PatienceNotOver,
     /// It saves only at an epoch's end, and that comes too late.
     NoSaveInTime,
     /// It was asked already and did not save before its deadline.
@@ -65,6 +69,7 @@ impl fmt::Display for Refusal {
             Self::MaxPreemptions => "max_preemptions",
             Self::MalformedComment => "malformed_comment",
             Self::CannotSave => "cannot_save",
+            Self::PatienceNotOver => "patience_not_over",
             Self::NoSaveInTime => "no_save_in_time",
             Self::MissedDeadline => "missed_deadline",
             Self::Claimed => "claimed",
@@ -73,7 +78,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// How a job that may be a victim is made to save.
+/// How a job that may be a victim is stopped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SaveWay {
     /// Ask; it saves at once.
@@ -82,18 +87,29 @@ pub enum SaveWay {
     AtEpochEnd {
         /// How to ask.
         signal: SaveSignal,
-        /// What is left of the epoch.
+        /// What is left of the epoch; at most so much where the job does not tell.
         wait_s: Seconds,
     },
-    /// It cannot save and may be stopped without.
+    /// Do not ask; it goes on from its last epoch's end.
+    SinceEpochEnd,
+    /// Do not ask; it goes on from its last save, if there is one.
     Unsaved,
 }
 
-/// Whether `job` may be a victim, and if so how it saves.
+/// The ways in which a job may be stopped.
+pub type SaveWays = SmallVec<[SaveWay; 2]>;
+
+/// In what ways `job` may be stopped. `patience_over`: it may also be stopped unsaved, if the site allows that at all.
 ///
 /// # Errors
 /// The first rule, in the order of [`Refusal`], that protects it.
-pub fn examine(job: &RunningJob, now: UnixTime, settings: &Settings) -> Result<SaveWay, Refusal> {
+pub fn examine(
+    job: &RunningJob,
+    belief: &Belief,
+    now: UnixTime,
+    patience_over: bool,
+    settings: &Settings,
+) -> Result<SaveWays, Refusal> {
     let traits = &job.traits;
     let rules = [
         (job.class() == Urgency::Urgent, Refusal::Urgent),
@@ -124,44 +140,52 @@ pub fn examine(job: &RunningJob, now: UnixTime, settings: &Settings) -> Result<S
     if let Some((_, refusal)) = rules.iter().find(|(protects, _)| *protects) {
         return Err(*refusal);
     }
-    save_way(job, now, settings)
+    save_ways(job, belief, patience_over, settings)
 }
 
-fn save_way(job: &RunningJob, now: UnixTime, settings: &Settings) -> Result<SaveWay, Refusal> {
-    let unsaved = |refusal| match settings.victims.unsavable {
-        Unsavable::Protect => Err(refusal),
-        Unsavable::Stop => Ok(SaveWay::Unsaved),
+fn save_ways(
+    job: &RunningJob,
+    belief: &Belief,
+    patience_over: bool,
+    settings: &Settings,
+) -> Result<SaveWays, Refusal> {
+    let unsaved = |refusal| match (settings.victims.unsavable, patience_over) {
+        (Unsavable::Protect, _) => Err(refusal),
+        (Unsavable::Stop, false) => Err(Refusal::PatienceNotOver),
+        (Unsavable::Stop, true) => Ok(SaveWay::Unsaved),
     };
     let Some(directives) = &job.directives else {
         return Err(Refusal::MalformedComment);
     };
     let Some(signal) = directives.signal else {
-        return unsaved(Refusal::CannotSave);
+        return Ok(smallvec![unsaved(Refusal::CannotSave)?]);
     };
     match directives.save {
         // Who says how to ask, and nothing of when, can be asked at any time.
-        Some(SaveKind::Step) | None => Ok(SaveWay::AtStep(signal)),
-        Some(SaveKind::None) => unsaved(Refusal::CannotSave),
+        Some(SaveKind::Step) | None => Ok(smallvec![SaveWay::AtStep(signal)]),
+        Some(SaveKind::None) => Ok(smallvec![unsaved(Refusal::CannotSave)?]),
         Some(SaveKind::Epoch) => {
-            let Some(wait_s) = left_of_epoch(job, now) else {
-                return unsaved(Refusal::NoSaveInTime);
-            };
-            let save_s = directives.save_s.unwrap_or(settings.victims.save_s);
-            if wait_s + save_s > settings.victims.save_deadline_s {
-                return unsaved(Refusal::NoSaveInTime);
+            let at_end =
+                epoch_end(job, belief, settings).map(|wait_s| SaveWay::AtEpochEnd { signal, wait_s });
+            let now = unsaved(Refusal::NoSaveInTime).map(|_| SaveWay::SinceEpochEnd);
+            match (at_end, now) {
+                (None, Err(refusal)) => Err(refusal),
+                (at_end, now) => Ok(at_end.into_iter().chain(now).collect()),
             }
-            Ok(SaveWay::AtEpochEnd { signal, wait_s })
         }
     }
 }
 
-/// What is left of the running epoch, from the last report and the clock; `None` without a report that tells.
-pub fn left_of_epoch(job: &RunningJob, now: UnixTime) -> Option<Seconds> {
+/// How long until a job that saves only at an epoch's end comes to one; `None` where that is too late to save in time.
+fn epoch_end(job: &RunningJob, belief: &Belief, settings: &Settings) -> Option<Seconds> {
     let directives = job.directives.as_ref()?;
-    let (epoch, epoch_s, at) = (directives.epoch?, directives.epoch_s?, directives.at?);
-    let since = (now - at).0.max(0.0);
-    let progress = epoch + since / epoch_s.0;
-    // A job exactly at an epoch's end is at the beginning of the next one.
-    let left = 1.0 - progress.fract();
-    left.is_finite().then_some(Seconds(left * epoch_s.0))
+    let save_s = directives.save_s.unwrap_or(settings.victims.save_s);
+    let most_s = Seconds(settings.victims.save_deadline_s.0 - save_s.0);
+    let wait_s = match (&belief.progress, directives.epoch_s) {
+        (Some(progress), _) => progress.doubt(progress.left_of_epoch_s(), progress.epoch_s),
+        // Silence does not protect: it may be as bad as this, and if it is worse the job misses its deadline.
+        (None, Some(epoch_s)) if epoch_s < most_s => epoch_s,
+        (None, _) => most_s,
+    };
+    (wait_s <= most_s && most_s >= Seconds::ZERO).then_some(wait_s)
 }

@@ -7,18 +7,24 @@
 
 pub mod admission;
 pub mod advance;
+pub mod belief;
 pub mod book;
 pub mod cost;
+pub mod demand;
 pub mod directives;
 pub mod eligibility;
 pub mod facts;
+pub mod features;
 pub mod fit;
 pub mod ids;
 pub mod notes;
 pub mod plan;
 pub mod record;
+pub mod request;
 pub mod resources;
 pub mod select;
 pub mod settings;
+pub mod snapshot;
 pub mod step;
 pub mod units;
+pub mod wait;

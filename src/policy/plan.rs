@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The plan for one urgent job: whom to stop, why these, what it costs.
+//! The plan for one urgent job: whom to stop, why these, what it costs; or until when to wait instead.
 
-use super::cost::{Cost, cost, typical_save_age};
+use super::belief::{Belief, Disbelief, believe};
+use super::cost::{Cost, Rates, typical_save_age};
 use super::directives::SaveSignal;
-use super::eligibility::{Refusal, SaveWay, examine};
-use super::facts::{Facts, WaitingJob};
+use super::eligibility::{Refusal, SaveWay, SaveWays, examine};
+use super::facts::{Facts, RunningJob, WaitingJob};
 use super::fit::{Demand, Ledger};
 use super::ids::{JobId, NodeIndex};
-use super::select::{Candidate, select};
+use super::select::{Candidate, Selection, Terms, select, soonest};
 use super::settings::Settings;
 use super::units::{Seconds, UnixTime};
+use super::wait::ends_after;
 use serde::Serialize;
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is to be done for one urgent job.
@@ -24,6 +27,8 @@ pub enum Outcome {
     },
     /// Stop these jobs.
     Stop(Plan),
+    /// Stop nobody: running jobs end soon enough by themselves.
+    Wait(Wait),
     /// Nothing can be done: no set of victims makes it fit.
     NoSet {
         /// Who might have been a victim but for a rule.
@@ -44,8 +49,15 @@ pub struct Plan {
     pub cost_gpu_s: f64,
     /// Until the last victim is ready.
     pub ready_s: Seconds,
+    /// What this plan was chosen by: the costs of those who are not paid for already, and the weighted waiting for the
+    /// last of them, in GPU-seconds.
+    pub total_gpu_s: f64,
+    /// No plan has a smaller total than this; the same as the total where this plan is known to be the best.
+    pub at_least_gpu_s: f64,
     /// Who was not considered, and by which rule.
     pub refused: BTreeMap<JobId, Refusal>,
+    /// Whose report was not believed, and why.
+    pub disbelieved: BTreeMap<JobId, Vec<Disbelief>>,
 }
 
 /// One victim of a plan.
@@ -56,12 +68,29 @@ pub struct Victim {
     /// Which run of it.
     pub start: UnixTime,
     /// How it is asked to save; `None` if it is stopped without.
-    #[serde(skip)]
+    #[serde(serialize_with = "as_text")]
     pub signal: Option<SaveSignal>,
     /// What it costs.
     pub cost: Cost,
     /// Until when it must have saved.
     pub deadline: UnixTime,
+}
+
+/// Jobs whose own end is waited for, as that is cheaper than to stop any.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Wait {
+    /// For whom.
+    pub urgent: JobId,
+    /// When the last of them has ended.
+    pub until: UnixTime,
+    /// Whose end is waited for, by id.
+    pub for_jobs: Vec<JobId>,
+    /// Where the urgent job is expected to run then.
+    pub nodes: Vec<NodeIndex>,
+    /// What the waiting weighs, in GPU-seconds.
+    pub total_gpu_s: f64,
+    /// What stopping jobs would cost together with the waiting for them; `None` where no set of victims helps.
+    pub instead_of_gpu_s: Option<f64>,
 }
 
 /// What earlier decisions mean for a plan.
@@ -71,7 +100,7 @@ pub struct Constraints {
     pub barred: BTreeMap<JobId, Refusal>,
     /// Victims of this very urgent job that were asked already: they cost nothing more.
     pub sunk: BTreeSet<JobId>,
-    /// Whether jobs that cannot save may be stopped now, if the site allows that at all.
+    /// Whether jobs may be stopped unsaved now, if the site allows that at all.
     pub patience_over: bool,
 }
 
@@ -87,82 +116,228 @@ pub fn plan(
     if let Some(nodes) = ledger.fits(&demand) {
         return Outcome::Fits { nodes };
     }
-    let typical_age_s = typical_save_age(facts);
-    let mut refused = BTreeMap::new();
-    let mut ways = BTreeMap::new();
-    let mut candidates = BTreeMap::new();
-    let helpful: BTreeSet<NodeIndex> = demand.candidates.iter().copied().collect();
-    for job in &facts.running {
-        if !job.holdings.iter().any(|holding| helpful.contains(&holding.node)) {
-            continue;
+    let beliefs: Vec<Belief> = facts
+        .running
+        .iter()
+        .map(|job| believe(job, facts.now, settings))
+        .collect();
+    let case = Case {
+        facts,
+        ledger,
+        urgent,
+        constraints,
+        settings,
+        rates: Rates {
+            now: facts.now,
+            gres: &facts.gres,
+            victims: &settings.victims,
+            typical_age_s: typical_save_age(facts.now, beliefs.iter()),
+        },
+        helpful: helpful(facts, &demand, &beliefs),
+        demand,
+    };
+    case.decide()
+}
+
+/// The jobs on nodes that the urgent job may use, by id, with what is believed of each.
+type Helpful<'a> = Vec<(&'a RunningJob, &'a Belief)>;
+
+fn helpful<'a>(facts: &'a Facts, demand: &Demand, beliefs: &'a [Belief]) -> Helpful<'a> {
+    let mut helpful: Helpful<'a> = facts
+        .running
+        .iter()
+        .zip(beliefs)
+        .filter(|(job, _)| {
+            let mut nodes = job.holdings.iter().map(|holding| holding.node);
+            nodes.any(|node| demand.may_use(node))
+        })
+        .collect();
+    helpful.sort_by_key(|(job, _)| job.id);
+    helpful
+}
+
+/// What a plan is made from.
+struct Case<'a> {
+    facts: &'a Facts,
+    ledger: &'a Ledger,
+    urgent: &'a WaitingJob,
+    constraints: &'a Constraints,
+    settings: &'a Settings,
+    rates: Rates<'a>,
+    helpful: Helpful<'a>,
+    demand: Demand,
+}
+
+/// A job that may be stopped, and what each way of doing so costs.
+struct Stoppable<'a> {
+    job: &'a RunningJob,
+    ways: SmallVec<[(SaveWay, Cost); 2]>,
+}
+
+impl<'a> Case<'a> {
+    fn decide(&self) -> Outcome {
+        let mut refused = BTreeMap::new();
+        let mut stoppable = Vec::new();
+        let mut candidates = Vec::new();
+        for (job, belief) in &self.helpful {
+            match self.ways(job, belief) {
+                Ok(ways) => {
+                    let ways = ways
+                        .into_iter()
+                        .map(|way| (way, self.rates.cost(job, belief, &way)))
+                        .collect();
+                    let stop = Stoppable { job, ways };
+                    candidates.push(self.candidate(&stop));
+                    stoppable.push(stop);
+                }
+                Err(refusal) => {
+                    refused.insert(job.id, refusal);
+                }
+            }
         }
-        let way = match constraints.barred.get(&job.id) {
+        let wait_weight = self.settings.urgent.wait_weight;
+        let selection = self
+            .demand
+            .ways()
+            .filter_map(|way| select(self.ledger, way, &candidates, wait_weight))
+            .min_by(|a, b| a.total_gpu_s.total_cmp(&b.total_gpu_s));
+        let total_gpu_s = selection.as_ref().map(|selection| selection.total_gpu_s);
+        if let Some(wait) = self.wait(total_gpu_s) {
+            return Outcome::Wait(wait);
+        }
+        match selection {
+            Some(selection) => Outcome::Stop(self.plan(selection, &stoppable, refused)),
+            None => Outcome::NoSet { refused },
+        }
+    }
+
+    fn ways(&self, job: &RunningJob, belief: &Belief) -> Result<SaveWays, Refusal> {
+        match self.constraints.barred.get(&job.id) {
             Some(refusal) => Err(*refusal),
-            None => examine(job, facts.now, settings),
-        };
-        match way {
-            Ok(SaveWay::Unsaved) if !constraints.patience_over => {
-                refused.insert(job.id, Refusal::CannotSave);
-            }
-            Ok(way) => {
-                let cost = cost(job, &way, facts, settings, typical_age_s);
-                let waiting = settings.urgent.wait_weight * cost.ready_s.0;
-                let price_gpu_s = match constraints.sunk.contains(&job.id) {
-                    true => 0.0,
-                    false => cost.total_gpu_s() + waiting,
-                };
-                candidates.insert(job.id, Candidate { job, price_gpu_s });
-                ways.insert(job.id, (way, cost));
-            }
-            Err(refusal) => {
-                refused.insert(job.id, refusal);
+            // Slurm never stops the job that is to be enlarged.
+            None if self.urgent.request.expands == Some(job.id) => Err(Refusal::SlurmExempt),
+            None => {
+                let patience_over = self.constraints.patience_over;
+                examine(job, belief, self.facts.now, patience_over, self.settings)
             }
         }
     }
-    let Some(selection) = select(ledger, &demand, &candidates) else {
-        return Outcome::NoSet { refused };
-    };
-    let victims: Vec<Victim> = selection
-        .victims
-        .iter()
-        .filter_map(|id| {
-            let candidate = candidates.get(id)?;
-            let (way, cost) = ways.get(id)?;
-            Some(victim(candidate, way, cost, facts.now, settings))
-        })
-        .collect();
-    Outcome::Stop(Plan {
-        urgent: urgent.id,
-        nodes: selection.nodes,
-        cost_gpu_s: victims.iter().map(|victim| victim.cost.total_gpu_s()).sum(),
-        ready_s: victims
+
+    fn candidate(&self, stop: &Stoppable<'a>) -> Candidate<'a> {
+        let paid = self.constraints.sunk.contains(&stop.job.id);
+        let ready = paid && has_saved_for(stop.job, self.urgent.id);
+        let terms = stop.ways.iter().map(|(_, cost)| Terms {
+            price_gpu_s: if paid { 0.0 } else { cost.total_gpu_s() },
+            ready_s: if ready { 0.0 } else { cost.ready_s.0 },
+        });
+        Candidate {
+            job: stop.job,
+            terms: terms.collect(),
+        }
+    }
+
+    fn plan(
+        &self,
+        selection: Selection,
+        stoppable: &[Stoppable<'_>],
+        refused: BTreeMap<JobId, Refusal>,
+    ) -> Plan {
+        let victims: Vec<Victim> = selection
+            .victims
             .iter()
-            .map(|victim| victim.cost.ready_s)
-            .fold(Seconds::ZERO, |a, b| if b > a { b } else { a }),
-        victims,
-        refused,
-    })
+            .map(|&(at, way)| self.victim(&stoppable[at], way))
+            .collect();
+        let disbelieved = self
+            .helpful
+            .iter()
+            .filter(|(_, belief)| !belief.disbelief.is_empty());
+        Plan {
+            urgent: self.urgent.id,
+            nodes: selection.nodes,
+            cost_gpu_s: victims.iter().map(|victim| victim.cost.total_gpu_s()).sum(),
+            ready_s: victims
+                .iter()
+                .map(|victim| victim.cost.ready_s)
+                .fold(Seconds::ZERO, |a, b| if b > a { b } else { a }),
+            total_gpu_s: selection.total_gpu_s,
+            at_least_gpu_s: selection.at_least_gpu_s,
+            victims,
+            refused,
+            disbelieved: disbelieved
+                .map(|(job, belief)| (job.id, belief.disbelief.to_vec()))
+                .collect(),
+        }
+    }
+
+    fn victim(&self, stop: &Stoppable<'_>, way: usize) -> Victim {
+        let (way, cost) = &stop.ways[way];
+        let (signal, wait_s) = match way {
+            SaveWay::AtStep(signal) => (Some(*signal), Seconds::ZERO),
+            SaveWay::AtEpochEnd { signal, wait_s } => (Some(*signal), *wait_s),
+            SaveWay::SinceEpochEnd | SaveWay::Unsaved => (None, Seconds::ZERO),
+        };
+        let allowed_s = wait_s + self.settings.victims.save_deadline_s;
+        Victim {
+            job: stop.job.id,
+            start: stop.job.start,
+            signal,
+            cost: *cost,
+            deadline: after(self.facts.now, allowed_s),
+        }
+    }
+
+    /// To wait for jobs that end by themselves, where that weighs no more than `stopping_gpu_s` and ends within the
+    /// urgent job's patience.
+    fn wait(&self, stopping_gpu_s: Option<f64>) -> Option<Wait> {
+        let urgent = &self.settings.urgent;
+        // Counted from the submission: a job whose end is foretold again and again cannot draw this out.
+        let most_s = urgent.wait_max_s.0.min(urgent.patience_s.0);
+        let patience_s = (self.urgent.submit - self.facts.now).0 + most_s;
+        let worth = |ends_s: f64| stopping_gpu_s.is_none_or(|most| urgent.wait_weight * ends_s <= most);
+        let ending: Vec<(&RunningJob, f64)> = self
+            .helpful
+            .iter()
+            .filter(|(job, _)| !job.traits.suspended && !self.constraints.barred.contains_key(&job.id))
+            .filter_map(|(job, belief)| {
+                let ends_s = ends_after(job, belief, self.facts.now, &self.settings.victims)?;
+                Some((*job, ends_s.0))
+            })
+            .filter(|(_, ends_s)| *ends_s <= patience_s && worth(*ends_s))
+            .collect();
+        if ending.is_empty() {
+            return None;
+        }
+        let soonest = self
+            .demand
+            .ways()
+            .filter_map(|way| soonest(self.ledger, way, &ending))
+            .min_by(|a, b| a.after_s.total_cmp(&b.after_s))?;
+        Some(Wait {
+            urgent: self.urgent.id,
+            until: after(self.facts.now, Seconds(soonest.after_s)),
+            for_jobs: soonest.jobs.iter().map(|&at| ending[at].0.id).collect(),
+            nodes: soonest.nodes,
+            total_gpu_s: urgent.wait_weight * soonest.after_s,
+            instead_of_gpu_s: stopping_gpu_s,
+        })
+    }
 }
 
-fn victim(
-    candidate: &Candidate<'_>,
-    way: &SaveWay,
-    cost: &Cost,
-    now: UnixTime,
-    settings: &Settings,
-) -> Victim {
-    let (signal, wait_s) = match way {
-        SaveWay::AtStep(signal) => (Some(*signal), Seconds::ZERO),
-        SaveWay::AtEpochEnd { signal, wait_s } => (Some(*signal), *wait_s),
-        SaveWay::Unsaved => (None, Seconds::ZERO),
-    };
-    let allowed_s = wait_s + settings.victims.save_deadline_s;
-    Victim {
-        job: candidate.job.id,
-        start: candidate.job.start,
-        signal,
-        cost: *cost,
-        // Settings bound both terms to far less than 2^63.
-        deadline: UnixTime(now.0.saturating_add(allowed_s.0.ceil() as i64)),
+fn has_saved_for(job: &RunningJob, urgent: JobId) -> bool {
+    let record = job.record.as_ref().filter(|record| record.ask == Some(urgent));
+    let asked = record.and_then(|record| record.asked);
+    let saved = job.directives.as_ref().and_then(|directives| directives.saved);
+    asked.is_some_and(|asked| saved.is_some_and(|saved| saved >= asked))
+}
+
+fn after(now: UnixTime, time_s: Seconds) -> UnixTime {
+    // Settings and directives bound a time to far less than 2^63.
+    UnixTime(now.0.saturating_add(time_s.0.ceil() as i64))
+}
+
+fn as_text<S: serde::Serializer>(signal: &Option<SaveSignal>, serializer: S) -> Result<S::Ok, S::Error> {
+    match signal {
+        Some(signal) => serializer.collect_str(signal),
+        None => serializer.serialize_none(),
     }
 }

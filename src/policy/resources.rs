@@ -2,6 +2,7 @@
 //! Amounts of CPUs, memory and generic resources.
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// Stands for one kind of generic resource in a [`GresTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -71,7 +72,9 @@ pub struct Amounts {
     /// Memory in MiB.
     pub memory_mib: u64,
     /// Generic resources, sorted by id, none of count 0.
-    gres: Vec<(GresId, u64)>,
+    ///
+    /// In place for as many kinds as most sites have: a plan copies amounts far too often to allocate for each.
+    gres: SmallVec<[(GresId, u64); 2]>,
 }
 
 impl Amounts {
@@ -80,7 +83,7 @@ impl Amounts {
         Self {
             cpus,
             memory_mib,
-            gres: Vec::new(),
+            gres: SmallVec::new(),
         }
     }
 
@@ -105,6 +108,16 @@ impl Amounts {
         match self.gres.binary_search_by_key(&id, |entry| entry.0) {
             Ok(at) => self.gres[at].1 = self.gres[at].1.saturating_add(count),
             Err(at) => self.gres.insert(at, (id, count)),
+        }
+    }
+
+    /// Leaves at most `most` of `id`.
+    pub fn keep_gres(&mut self, id: GresId, most: u64) {
+        if let Ok(at) = self.gres.binary_search_by_key(&id, |entry| entry.0) {
+            self.gres[at].1 = self.gres[at].1.min(most);
+            if most == 0 {
+                self.gres.remove(at);
+            }
         }
     }
 

@@ -62,6 +62,8 @@ pub struct VictimSettings {
     pub restart_s: Seconds,
     /// Work lost by a job that can save at any step, in seconds: about one step.
     pub step_s: Seconds,
+    /// A report of progress of this age is half trusted, one of twice this age a quarter, in seconds.
+    pub report_half_life_s: Seconds,
     /// GPU-seconds that one CPU-second counts as, for jobs without GPUs.
     pub cpu_weight: f64,
 }
@@ -77,6 +79,7 @@ impl Default for VictimSettings {
             save_s: Seconds(30.0),
             restart_s: Seconds(60.0),
             step_s: Seconds(1.0),
+            report_half_life_s: Seconds(3600.0),
             cpu_weight: 0.05,
         }
     }
@@ -92,6 +95,9 @@ pub struct UrgentSettings {
     pub gate_patience_s: Seconds,
     /// How often a plan that Slurm does not agree with is widened by further victims.
     pub max_widen: u32,
+    /// An urgent job waits at most so long for running jobs to end by themselves where that is cheaper than to stop any,
+    /// in seconds from its submission.
+    pub wait_max_s: Seconds,
     /// What one second of an urgent job's waiting weighs, in GPU-seconds of lost work.
     pub wait_weight: f64,
 }
@@ -102,6 +108,7 @@ impl Default for UrgentSettings {
             patience_s: Seconds(600.0),
             gate_patience_s: Seconds(60.0),
             max_widen: 2,
+            wait_max_s: Seconds(60.0),
             wait_weight: 1.0,
         }
     }
@@ -151,6 +158,7 @@ impl Settings {
             ("victims.step_s", victims.step_s.0),
             ("victims.cpu_weight", victims.cpu_weight),
             ("urgent.patience_s", urgent.patience_s.0),
+            ("urgent.wait_max_s", urgent.wait_max_s.0),
             ("urgent.wait_weight", urgent.wait_weight),
         ];
         for (name, value) in not_negative {
@@ -160,6 +168,7 @@ impl Settings {
         }
         let positive = [
             ("victims.save_deadline_s", victims.save_deadline_s.0),
+            ("victims.report_half_life_s", victims.report_half_life_s.0),
             ("urgent.gate_patience_s", urgent.gate_patience_s.0),
         ];
         for (name, value) in positive {

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Facts in a file: what a plan was made from, to be looked at or planned for again elsewhere.
+
+use super::facts::Facts;
+use serde::{Deserialize, Serialize};
+
+/// The version that is written. It changes when a field changes its meaning, not when one is added.
+pub const VERSION: u32 = 1;
+
+/// Facts as JSON, with the version of their form.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// [`VERSION`] when it was written.
+    pub version: u32,
+    /// The facts.
+    pub facts: Facts,
+}
+
+/// Why a snapshot cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// Not JSON, or not of this form.
+    #[error("this is no snapshot of facts: {0}")]
+    Form(#[from] serde_json::Error),
+    /// Of another version.
+    #[error(
+        "this snapshot has version {0} and this program reads version {VERSION}; use a program of its version"
+    )]
+    Version(u32),
+}
+
+impl Snapshot {
+    /// `facts` in the present form.
+    pub fn of(facts: Facts) -> Self {
+        Self {
+            version: VERSION,
+            facts,
+        }
+    }
+
+    /// Reads the JSON of a snapshot, and puts its nodes and jobs in the order that [`Facts`] ask for.
+    ///
+    /// # Errors
+    /// Text that is no snapshot, or one of another version.
+    pub fn parse(text: &str) -> Result<Self, SnapshotError> {
+        #[derive(Deserialize)]
+        struct Head {
+            version: u32,
+        }
+        let Head { version } = serde_json::from_str(text)?;
+        if version != VERSION {
+            return Err(SnapshotError::Version(version));
+        }
+        let mut snapshot: Self = serde_json::from_str(text)?;
+        snapshot.facts.nodes.sort_by_key(|node| node.index);
+        snapshot.facts.running.sort_by_key(|job| job.id);
+        Ok(snapshot)
+    }
+
+    /// The JSON of this snapshot.
+    ///
+    /// # Errors
+    /// None is known: all that is in facts has a JSON form.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self)
+    }
+}
+
+/// Bytes that nearly always are text: as a string, or as a list of numbers where they are not UTF-8.
+pub(super) mod text {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Text(String),
+        Bytes(Vec<u8>),
+    }
+
+    pub(in crate::policy) fn serialize<S: Serializer>(
+        bytes: &[u8],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => text.serialize(serializer),
+            Err(_) => bytes.serialize(serializer),
+        }
+    }
+
+    pub(in crate::policy) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<u8>, D::Error> {
+        Ok(match Form::deserialize(deserializer)? {
+            Form::Text(text) => text.into_bytes(),
+            Form::Bytes(bytes) => bytes,
+        })
+    }
+}

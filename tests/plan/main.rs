@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Plans: the best set of victims, compared with brute force on small clusters and with long searches on large ones.
+
+mod cluster;
+mod oracle;
+mod small;
