@@ -4,8 +4,10 @@
 //! A step may be taken as often as one likes, at any moment, also after slurmctld was killed half-way: what has to
 //! be done follows from what the facts show, not from what was done before.
 
+use super::admission::URGENT_PRIORITY;
 use super::advance::{Advance, behind_gate, release};
 use super::book::{Action, Asked, Book, Campaign, Fitting, Phase, Stance};
+use super::directives::Urgency;
 use super::eligibility::Refusal;
 use super::facts::{Facts, WaitingJob};
 use super::fit::{Demand, Ledger};
@@ -23,6 +25,8 @@ const TASKS_MAX: usize = 64;
 const NUDGE_EVERY_S: Seconds = Seconds(2.0);
 /// Slurm is given this long to try an urgent job by itself before anybody is asked to make way for it.
 const UNTESTED_MAX_S: Seconds = Seconds(30.0);
+/// Slurm may have its own mind about a job's priority; it is told again no sooner than after this.
+const PROMOTE_EVERY_S: Seconds = Seconds(60.0);
 /// An urgent job that Slurm leaves waiting although it fits: from then on, nudges are as rare as this.
 const NUDGE_SELDOM_EVERY_S: Seconds = Seconds(30.0);
 
@@ -32,6 +36,7 @@ pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> 
     adopt(book, facts);
     if settings.mode == Mode::On {
         actions.extend(reclass(facts));
+        promote(book, facts, &mut actions);
     } else {
         // What was begun before the mode changed is called off.
         for campaign in &mut book.campaigns {
@@ -166,6 +171,7 @@ fn reclass(facts: &Facts) -> impl Iterator<Item = Action> {
         (asked.is_none() && class != Some(wanted)).then_some(Action::Reclass {
             job: job.id,
             class: wanted,
+            held: job.held,
         })
     })
 }
@@ -361,9 +367,32 @@ fn hurry(
     }
 }
 
+/// Puts urgent jobs back at the head of the queue. What their victims leave would else go to whoever stands before them.
+fn promote(book: &mut Book, facts: &Facts, actions: &mut Vec<Action>) {
+    for job in facts
+        .waiting
+        .iter()
+        .filter(|job| !job.blocked && job.priority < URGENT_PRIORITY)
+    {
+        let rested = book
+            .promoted
+            .get(&job.id)
+            .is_none_or(|at| facts.now - *at >= PROMOTE_EVERY_S);
+        if rested {
+            book.promoted.insert(job.id, facts.now);
+            actions.push(Action::Reclass {
+                job: job.id,
+                class: Urgency::Urgent,
+                held: false,
+            });
+        }
+    }
+}
+
 fn forget_gone(book: &mut Book, facts: &Facts) {
     let waits = |id: &JobId| facts.waiting.iter().any(|job| job.id == *id);
     book.fitting.retain(|id, _| waits(id));
+    book.promoted.retain(|id, _| waits(id));
     let campaigns = &book.campaigns;
     book.said
         .retain(|id, _| waits(id) || campaigns.iter().any(|campaign| campaign.urgent == *id));

@@ -10,6 +10,7 @@ mod faults;
 mod harness;
 mod interruptions;
 mod latency;
+mod reclass;
 mod scene;
 mod shapes;
 mod story;
