@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! How long things take. Printed, not asserted: the machine decides.
 
-use crate::on_cluster;
 use crate::scene::{TOML, four, urgent, wait_for_requests};
 use crate::support::{Cluster, LIMIT, LogLine, Outcome};
-use std::io::Write;
+use crate::{on_cluster, tell};
 
 #[test]
 fn latency_with_slurms_defaults() -> Outcome {
@@ -30,14 +29,11 @@ fn measure(title: &str, line: &str) -> Outcome {
         let asked = last(&log, &["surgent: asked job ", &format!(" for job {urgent} ")])?;
         let acknowledged = last(&log, &[&format!(" has saved for job {urgent}")])?;
         let started = last(&log, &["Allocate ", &format!("JobId={urgent} ")])?;
-        // Not println: the figure is to be seen although the test passes.
-        writeln!(
-            std::io::stdout(),
+        tell(&format!(
             "latency with {title}: sbatch to the last request {} ms, last acknowledgement to start {} ms",
             ms(submitted, asked),
             ms(acknowledged, started)
-        )
-        .map_err(|error| error.to_string())?;
+        ));
         Ok(())
     })
 }
