@@ -3,7 +3,6 @@
 
 use super::abi;
 use super::gate::Gate;
-use super::logger::LogFn;
 use super::wake::Wake;
 use crate::policy::ids::JobId;
 use crate::policy::settings::Settings;
@@ -30,14 +29,10 @@ pub struct Host {
     pub snapshot: SnapshotFn,
     /// Has the scheduler look.
     pub nudge: NudgeFn,
-    /// Writes to Slurm's log.
-    pub log: LogFn,
     /// Path of slurm.conf.
     pub slurm_conf: PathBuf,
     /// StateSaveLocation.
     pub state_dir: PathBuf,
-    /// Slurm's version, major << 16 | minor << 8 | micro.
-    pub slurm_version: u32,
 }
 
 /// The one core.

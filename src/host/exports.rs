@@ -60,10 +60,8 @@ fn attach(host: &abi::surgent_host_t) -> c_int {
             Host {
                 snapshot,
                 nudge,
-                log,
                 slurm_conf: path(&host.slurm_conf),
                 state_dir: path(&host.state_dir),
-                slurm_version: host.slurm_version,
             }
             .into(),
         ));
@@ -144,7 +142,6 @@ pub unsafe extern "C" fn surgent_job_modify(
         let asked = Change {
             comment: bytes(&change.comment),
             admin_comment: bytes(&change.admin_comment),
-            current_comment: bytes(&subject.comment),
             current_admin_comment: bytes(&subject.admin_comment),
             pending: subject.state == abi::SURGENT_STATE_PENDING,
         };

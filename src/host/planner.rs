@@ -10,7 +10,7 @@ use super::{abi, act};
 use crate::policy::book::{Book, Phase};
 use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
-use crate::policy::settings::Mode;
+use crate::policy::settings::{Mode, Settings};
 use crate::policy::step::{is_idle, step};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -159,15 +159,21 @@ impl Planner {
             return;
         }
         self.next = match self.look(core, host) {
-            Some(facts) => self.decide(core, host, &facts, &mut book),
+            Some(facts) => self.decide(core, host, &facts, &settings, &mut book),
             None => Next::In(NOT_READY_AGAIN),
         };
         self.book = Some(book);
     }
 
-    fn decide(&mut self, core: &Core, host: &Host, facts: &Facts, book: &mut Book) -> Next {
-        let settings = core.settings.load_full();
-        let actions = step(book, facts, &settings);
+    fn decide(
+        &mut self,
+        core: &Core,
+        host: &Host,
+        facts: &Facts,
+        settings: &Settings,
+        book: &mut Book,
+    ) -> Next {
+        let actions = step(book, facts, settings);
         // Written before anybody is asked: whoever was asked is known after a crash, too.
         self.store(book);
         let reached = act::carry_out(core, host, facts, &actions, &settings.commands);

@@ -73,8 +73,6 @@ pub struct Change<'a> {
     pub admin_comment: Option<&'a [u8]>,
     /// The AdminComment as it is.
     pub current_admin_comment: Option<&'a [u8]>,
-    /// The comment as it is.
-    pub current_comment: Option<&'a [u8]>,
     /// It waits.
     pub pending: bool,
 }

@@ -7,7 +7,7 @@ use super::facts::{Facts, RunningJob, WaitingJob};
 use super::fit::{Demand, Ledger};
 use super::ids::JobId;
 use super::notes;
-use super::plan::{Constraints, Outcome, Plan, plan};
+use super::plan::{Constraints, Outcome, Plan, Victim, plan};
 use super::record::Record;
 use super::settings::Settings;
 use super::units::{Seconds, UnixTime};
@@ -261,11 +261,7 @@ impl<'a> Advance<'a> {
                 .iter()
                 .any(|asked| asked.job == victim.job && asked.start == victim.start);
             if !known {
-                let asked = Asked::from_plan(victim, self.facts.now);
-                self.actions
-                    .push(Action::Say(notes::victim(campaign.urgent, victim)));
-                self.actions.push(asked.ask(campaign.urgent));
-                campaign.victims.push(asked);
+                self.ask(campaign, victim);
             }
         }
         campaign.nodes.clone_from(&plan.nodes);
@@ -334,7 +330,9 @@ impl<'a> Advance<'a> {
                 barred.extend(campaign.victims.iter().map(|asked| (asked.job, Refusal::Claimed)));
                 self.say(campaign.urgent, notes::widening(campaign.urgent));
                 if let Some(plan) = self.replan_beside(waiting, barred) {
-                    self.add_victims(campaign, &plan);
+                    for victim in &plan.victims {
+                        self.ask(campaign, victim);
+                    }
                 }
             } else {
                 self.say(campaign.urgent, notes::given_up(campaign.urgent));
@@ -365,14 +363,9 @@ impl<'a> Advance<'a> {
         }
     }
 
-    fn add_victims(&mut self, campaign: &mut Campaign, plan: &Plan) {
-        for victim in &plan.victims {
-            let asked = Asked::from_plan(victim, self.facts.now);
-            self.actions
-                .push(Action::Say(notes::victim(campaign.urgent, victim)));
-            self.actions.push(asked.ask(campaign.urgent));
-            campaign.victims.push(asked);
-        }
+    fn ask(&mut self, campaign: &mut Campaign, victim: &Victim) {
+        let asked = Asked::begin(victim, campaign.urgent, self.facts.now, self.actions);
+        campaign.victims.push(asked);
     }
 
     /// Winds up with everybody who is let off or was stopped; forgets those who are owed nothing.

@@ -151,9 +151,14 @@ impl Campaign {
 }
 
 impl Asked {
-    /// A victim of a plan, about to be asked at `now`.
-    pub fn from_plan(victim: &super::plan::Victim, now: UnixTime) -> Self {
-        Self {
+    /// Asks a victim of a plan, and says why it was chosen.
+    pub fn begin(
+        victim: &super::plan::Victim,
+        urgent: JobId,
+        now: UnixTime,
+        actions: &mut Vec<Action>,
+    ) -> Self {
+        let asked = Self {
             job: victim.job,
             start: victim.start,
             signal: victim.signal,
@@ -163,7 +168,10 @@ impl Asked {
             delivered: false,
             tried: Some(now),
             stance: Stance::Victim,
-        }
+        };
+        actions.push(Action::Say(super::notes::victim(urgent, victim)));
+        actions.push(asked.ask(urgent));
+        asked
     }
 
     /// The request to it.

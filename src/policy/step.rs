@@ -5,7 +5,7 @@
 //! be done follows from what the facts show, not from what was done before.
 
 use super::admission::URGENT_PRIORITY;
-use super::advance::{Advance, behind_gate, release};
+use super::advance::{Advance, GIVEN_UP_S, RELEASING_MAX_S, behind_gate, release, say};
 use super::book::{Action, Asked, Book, Campaign, Fitting, Phase, Stance};
 use super::directives::Urgency;
 use super::eligibility::Refusal;
@@ -99,7 +99,7 @@ fn wind_up_served(book: &mut Book, facts: &Facts, actions: &mut Vec<Action>) {
         in_progress.sort_by_key(|at| behind_gate(&book.campaigns[*at], facts).len());
         let surplus = in_progress.len().saturating_sub(job.tasks.max(1) as usize);
         for at in in_progress.into_iter().take(surplus) {
-            super::advance::say(&mut book.said, actions, job.id, notes::task_started(job.id));
+            say(&mut book.said, actions, job.id, notes::task_started(job.id));
             release(&mut book.campaigns[at], facts.now, actions);
         }
     }
@@ -199,10 +199,8 @@ fn claimed(campaigns: &[Campaign], except: Option<usize>) -> BTreeMap<JobId, Ref
 fn is_over(campaign: &Campaign, now: UnixTime) -> bool {
     match campaign.phase {
         Phase::Saving | Phase::Open { .. } => false,
-        Phase::Releasing { since } => {
-            campaign.victims.is_empty() || now - since > super::advance::RELEASING_MAX_S
-        }
-        Phase::GivenUp { since } => campaign.victims.is_empty() && now - since > super::advance::GIVEN_UP_S,
+        Phase::Releasing { since } => campaign.victims.is_empty() || now - since > RELEASING_MAX_S,
+        Phase::GivenUp { since } => campaign.victims.is_empty() && now - since > GIVEN_UP_S,
     }
 }
 
@@ -217,7 +215,7 @@ fn begin(
     for job in &facts.waiting {
         let in_campaign = book.campaigns.iter().any(|campaign| campaign.urgent == job.id);
         if let Some(hindrance) = job.hindrance.filter(|_| !in_campaign) {
-            super::advance::say(&mut book.said, actions, job.id, notes::blocked(job.id, hindrance));
+            say(&mut book.said, actions, job.id, notes::blocked(job.id, hindrance));
         }
     }
     let mut waiting: Vec<&WaitingJob> = facts
@@ -235,6 +233,10 @@ fn begin(
         if hopeless == Some(urgent.id) {
             continue;
         }
+        if !urgent.tested && facts.now - urgent.submit < UNTESTED_MAX_S {
+            hurry(book, urgent, facts, settings, actions);
+            continue;
+        }
         let mut barred = claimed(&book.campaigns, None);
         barred.extend(&spoken_for);
         let constraints = Constraints {
@@ -242,10 +244,6 @@ fn begin(
             patience_over: facts.now - urgent.submit > settings.urgent.patience_s,
             ..Constraints::default()
         };
-        if !urgent.tested && facts.now - urgent.submit < UNTESTED_MAX_S {
-            hurry(book, urgent, facts, settings, actions);
-            continue;
-        }
         let outcome = plan(facts, ledger, urgent, &constraints, settings);
         if !matches!(outcome, Outcome::Fits { .. }) {
             book.fitting.remove(&urgent.id);
@@ -259,11 +257,11 @@ fn begin(
                 // What it waits for is not there for others, and nobody else may stop those jobs.
                 spoken_for.extend(wait.for_jobs.iter().map(|job| (*job, Refusal::Claimed)));
                 set_aside(ledger, facts, urgent, wait.for_jobs.iter(), &wait.nodes);
-                super::advance::say(&mut book.said, actions, urgent.id, notes::wait(&wait));
+                say(&mut book.said, actions, urgent.id, notes::wait(&wait));
             }
             Outcome::NoSet { refused } => {
                 hopeless = Some(urgent.id);
-                super::advance::say(
+                say(
                     &mut book.said,
                     actions,
                     urgent.id,
@@ -271,7 +269,7 @@ fn begin(
                 );
             }
             Outcome::Stop(plan) => {
-                super::advance::say(&mut book.said, actions, urgent.id, notes::plan(&plan, facts));
+                say(&mut book.said, actions, urgent.id, notes::plan(&plan, facts));
                 let victims = plan.victims.iter().map(|victim| &victim.job);
                 set_aside(ledger, facts, urgent, victims, &plan.nodes);
                 if settings.mode == Mode::On {
@@ -313,18 +311,11 @@ fn set_aside<'a>(
 
 /// Starts a campaign: everybody in the plan is asked.
 fn carry_out(plan: &Plan, facts: &Facts, actions: &mut Vec<Action>) -> Campaign {
-    actions.extend(
-        plan.victims
-            .iter()
-            .map(|victim| notes::victim(plan.urgent, victim))
-            .map(Action::Say),
-    );
-    let victims: Vec<Asked> = plan
+    let victims = plan
         .victims
         .iter()
-        .map(|victim| Asked::from_plan(victim, facts.now))
+        .map(|victim| Asked::begin(victim, plan.urgent, facts.now, actions))
         .collect();
-    actions.extend(victims.iter().map(|asked| asked.ask(plan.urgent)));
     Campaign {
         nodes: plan.nodes.clone(),
         ..Campaign::new(plan.urgent, victims)
@@ -361,7 +352,7 @@ fn hurry(
         actions.push(Action::Nudge);
     }
     if late {
-        super::advance::say(
+        say(
             &mut book.said,
             actions,
             urgent.id,
