@@ -2,5 +2,6 @@
 //! Plans: the best set of victims, compared with brute force on small clusters and with long searches on large ones.
 
 mod cluster;
+mod large;
 mod oracle;
 mod small;
