@@ -27,15 +27,16 @@ SHIM_HEADERS := slurm-headers/compat.h slurm-headers/surgent.h $(wildcard src/sh
 
 SHIM_CFLAGS := -std=gnu11 -O2 -g -fPIC -Wall -Wextra -Werror -fvisibility=hidden -Islurm-headers -Isrc/shim
 # Lazy: Slurm's symbols are slurmctld's own and are bound when first called. No unloading: the core keeps pointers into
-# the plugin while slurmctld drops and reloads it. The core is found beside the plugin, wherever that is.
-SHIM_LDFLAGS := -shared -Wl,-z,lazy -Wl,-z,relro -Wl,-z,nodelete -Wl,--as-needed -Wl,-rpath,'$$ORIGIN'
+# the plugin while slurmctld drops and reloads it. The core is found beside the plugin, wherever that is,
+# and whatever LD_LIBRARY_PATH says (hence the old kind of tag).
+SHIM_LDFLAGS := -shared -Wl,-z,lazy -Wl,-z,relro -Wl,-z,nodelete -Wl,--as-needed -Wl,-rpath,'$$ORIGIN' -Wl,--disable-new-dtags
 
 # Asked for once, and only if something needs it.
 SHIM_TREE = $(eval SHIM_TREE := $$(shell SLURM_SRC='$$(SLURM_SRC)' slurm-headers/fetch | tail -n 1))$(or \
 	$(SHIM_TREE),$(error no Slurm headers: see the line above))
 
 .PHONY: shims install uninstall install-plugindir
-shims: $(SHIM_PLUGINS)
+shims: $(SHIM_PLUGINS) ## Build Slurm's plugins for the installed Slurm, or for SLURM_SRC, into OUT
 
 # Changes when the plugins are to be built against other headers than before.
 .PHONY: shim-headers-changed
@@ -52,7 +53,7 @@ $(OUT)/job_submit_surgent.so: src/shim/job_submit_surgent.c $(SHIM_COMMON)
 $(OUT)/preempt_surgent.so: src/shim/preempt_surgent.c $(SHIM_COMMON) \
 	src/shim/snapshot.c src/shim/job_parts.c src/shim/gres_views.c src/shim/arena.c
 
-$(SHIM_PLUGINS): $(SHIM_HEADERS) $(OUT)/.headers | $(OUT)/libsurgent.so
+$(SHIM_PLUGINS): $(SHIM_HEADERS) slurm-headers/shims.mk $(OUT)/.headers | $(OUT)/libsurgent.so
 	@echo '  CC $@'
 	@$(CC) $(SHIM_CFLAGS) -isystem '$(SHIM_TREE)' -o '$@.new' $(filter %.c,$^) $(SHIM_LDFLAGS) -L'$(OUT)' -lsurgent
 	@mv -f '$@.new' '$@'
@@ -66,10 +67,10 @@ install_file = install -d '$(DESTDIR)$(2)' && \
 install-plugindir:
 	@test -n '$(PLUGINDIR)' || { echo 'make: no Slurm plugins found on this machine: say PLUGINDIR=DIRECTORY' >&2; exit 1; }
 
-install: install-plugindir shims $(SURGENT)
+install: install-plugindir shims $(SURGENT) ## Install plugins and program under DESTDIR, PREFIX and PLUGINDIR
 	$(call install_file,$(OUT)/libsurgent.so,$(PLUGINDIR),755)
 	$(foreach shim,$(SHIMS),$(call install_file,$(OUT)/$(shim).so,$(PLUGINDIR),755) &&) true
 	$(call install_file,$(SURGENT),$(PREFIX)/bin,755)
 
-uninstall: install-plugindir
+uninstall: install-plugindir ## Remove them
 	rm -f $(patsubst %,'$(DESTDIR)$(PLUGINDIR)/%.so',libsurgent $(SHIMS)) '$(DESTDIR)$(PREFIX)/bin/$(notdir $(SURGENT))'

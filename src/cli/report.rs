@@ -33,7 +33,8 @@ struct Epoch {
 }
 
 const AFTER_HELP: &str = "\
-Exit code: 2 for a wrong report (nothing was reported), otherwise 0.
+Exit code:
+  2 for a wrong report (then nothing was reported), otherwise 0
 
 Examples:
   surgent report --epoch 12/90

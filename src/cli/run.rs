@@ -2,7 +2,7 @@
 //! `surgent run`
 
 use crate::monitor::JobEnvironment;
-use crate::monitor::shell::{self, Run};
+use crate::monitor::run::{Run, run};
 use crate::policy::directives::{EPOCHS_MAX, SaveKind, SignalName};
 use clap::ValueEnum;
 use std::ffi::OsString;
@@ -48,28 +48,30 @@ enum Save {
 
 const AFTER_HELP: &str = "\
 Environment of the program:
-  SURGENT_REPORT         file to which the program (or `surgent report`) appends lines of JSON:
-                         {\"epoch\": 12, \"epochs\": 90}   {\"saved\": \"model.pt\"}
-  SURGENT_RESUME         1 if the program is to go on from its save, otherwise not set
+  SURGENT_REPORT         file to which it (or `surgent report`) appends lines of JSON:
+                         {\"epoch\": 12, \"epochs\": 90}  or  {\"saved\": \"model.pt\"}
+  SURGENT_RESUME         1 if it is to go on from its save, otherwise not set
   SURGENT_RESTART_COUNT  how often Slurm has started the job again
 
 Environment of this command:
-  SURGENT_MIN_INTERVAL_S seconds that lie at least between two updates of the job's comment with progress (30)
+  SURGENT_MIN_INTERVAL_S  least seconds between two updates of the job's comment (30)
 
-Exit code: the program's own, or 128 and the number of the signal that ended it; 127 if it was not found, 126 if it
-could not be executed; 143 if Slurm took the resources; 2 for a wrong command line.
+Exit code:
+  the program's own, or 128 and the number of the signal that ended it;
+  127 if the program was not found, 126 if it could not be executed;
+  143 if Slurm took the resources away; 2 for a wrong command line
 
 Example:
   surgent run --save-signal USR1 --epochs 90 -- python train.py";
 
 pub(super) fn main(args: Args) -> ExitCode {
-    let run = Run {
+    let program = Run {
         command: args.command,
         save_signal: args.save_signal,
         save: args.save.map(Save::kind),
         epochs: args.epochs,
     };
-    ExitCode::from(shell::run(&run, &JobEnvironment::read()))
+    ExitCode::from(run(&program, &JobEnvironment::read()))
 }
 
 impl Save {

@@ -77,6 +77,7 @@ fn main() {
         });
         if !survived {
             // What it was in the middle of stands in the state file and in the jobs' records.
+            core.gate.shut_all();
             current = Planner::new(&host);
             current.next = Next::In(TURN_EVERY);
         }
@@ -226,7 +227,8 @@ impl Planner {
         let Some(state) = self.state.as_mut() else {
             return Book::default();
         };
-        state.load().unwrap_or_else(|sentence| {
+        let book = state.load().map(Book::after_restart);
+        book.unwrap_or_else(|sentence| {
             log::error!("{sentence}");
             Book::default()
         })

@@ -17,20 +17,40 @@ pub struct Program {
     pid: Pid,
 }
 
+/// What a signal would do to the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    /// End it, or nothing.
+    No,
+    /// Call its handler.
+    Caught,
+    /// Wait. For good if a thread of the program takes it out of the queue, as srun does; but shells also block signals
+    /// for the moment of a fork, and are ended by them right after.
+    Blocked,
+}
+
 /// Why the program could not be started.
 #[derive(Debug, thiserror::Error)]
-#[error("{name} cannot be started: {source}")]
-pub struct StartError {
-    name: String,
-    source: io::Error,
+pub enum StartError {
+    /// There is no such file, or its first line names an interpreter that is not there.
+    #[error("{0} was not found, or the interpreter that its first line names")]
+    NotFound(String),
+    /// It cannot be executed.
+    #[error("{name} cannot be executed: {source}")]
+    NotExecutable {
+        /// The program as it was given.
+        name: String,
+        /// What the system said.
+        source: io::Error,
+    },
 }
 
 impl StartError {
     /// The exit code that a shell gives: 127 for a command that is not there, 126 for one that cannot be executed.
     pub fn exit_code(&self) -> u8 {
-        match self.source.kind() {
-            io::ErrorKind::NotFound => 127,
-            _ => 126,
+        match self {
+            Self::NotFound(_) => 127,
+            Self::NotExecutable { .. } => 126,
         }
     }
 }
@@ -45,9 +65,13 @@ impl Program {
     ) -> Result<Self, StartError> {
         let empty = OsString::new();
         let (name, args) = command.split_first().unwrap_or((&empty, &[]));
-        let failed = |source| StartError {
-            name: name.to_string_lossy().into_owned(),
-            source,
+        let name_shown = || name.to_string_lossy().into_owned();
+        let failed = |source: io::Error| match source.kind() {
+            io::ErrorKind::NotFound => StartError::NotFound(name_shown()),
+            _ => StartError::NotExecutable {
+                name: name_shown(),
+                source,
+            },
         };
         let mut builder = Command::new(name);
         builder.args(args);
@@ -74,10 +98,10 @@ impl Program {
         let _ = kill_process(self.pid, signal);
     }
 
-    /// Whether `signal` would do something other than end the program.
-    pub fn handles(&self, signal: Signal) -> bool {
+    /// What the program would do about `signal` now.
+    pub fn readiness(&self, signal: Signal) -> Readiness {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid.as_raw_nonzero()));
-        status.is_ok_and(|status| is_handled(&status, signal))
+        status.map_or(Readiness::No, |status| readiness(&status, signal))
     }
 
     /// The exit code of a program that has ended.
@@ -86,16 +110,21 @@ impl Program {
     }
 }
 
-/// In the text of `/proc/PID/status`, of the main thread: caught by a handler, or blocked, as where a thread of its own
-/// waits for it (srun does that).
-fn is_handled(status: &str, signal: Signal) -> bool {
-    let bit = 1_u64 << (signal.as_raw() - 1);
-    let has_bit = |field: &str| {
+/// In the text of `/proc/PID/status`, which speaks of the main thread.
+fn readiness(status: &str, signal: Signal) -> Readiness {
+    let has_bit = |field: &str, signal: Signal| {
         let line = status.lines().find_map(|line| line.strip_prefix(field));
         let mask = line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
-        mask.is_some_and(|mask| mask & bit != 0)
+        mask.is_some_and(|mask| mask & (1_u64 << (signal.as_raw() - 1)) != 0)
     };
-    has_bit("SigCgt:") || has_bit("SigBlk:")
+    if has_bit("SigCgt:", signal) {
+        Readiness::Caught
+    // Whoever blocks this one as well blocks everything, as the C library does for the moment of a fork.
+    } else if has_bit("SigBlk:", signal) && !has_bit("SigBlk:", Signal::SEGV) {
+        Readiness::Blocked
+    } else {
+        Readiness::No
+    }
 }
 
 /// As a shell has it.
@@ -111,16 +140,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signal_is_handled_if_it_is_caught_or_blocked() {
-        let status = |blocked, caught| {
-            format!("Name:\tpython3\nSigBlk:\t{blocked}\nSigIgn:\t0200\nSigCgt:\t{caught}\n")
-        };
+    fn table_of_readiness() {
         let none = "0000000000000000";
-        assert!(is_handled(&status(none, "0000000000000200"), Signal::USR1));
-        assert!(is_handled(&status("0000000008027a07", none), Signal::USR1));
-        assert!(!is_handled(&status(none, "0000000000000800"), Signal::USR1));
-        assert!(!is_handled(&status(none, none), Signal::USR1));
-        assert!(!is_handled("", Signal::USR1));
+        let table = [
+            (none, "0000000000000200", Readiness::Caught),
+            ("fffffffe7ffbfeff", "0000000000000200", Readiness::Caught),
+            ("0000000008027a07", none, Readiness::Blocked),
+            ("fffffffe7ffbfeff", none, Readiness::No),
+            (none, "0000000000000800", Readiness::No),
+            (none, none, Readiness::No),
+        ];
+        for (blocked, caught, expected) in table {
+            let status = format!("Name:\tpython3\nSigBlk:\t{blocked}\nSigIgn:\t0200\nSigCgt:\t{caught}\n");
+            assert_eq!(readiness(&status, Signal::USR1), expected, "{status}");
+        }
+        assert_eq!(readiness("", Signal::USR1), Readiness::No);
     }
 
     #[test]

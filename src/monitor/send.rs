@@ -18,22 +18,25 @@ pub fn send(report: Report, environment: &JobEnvironment) {
         // Every rank runs the same script; the first one speaks for all.
         return;
     }
-    match (std::env::var_os(REPORT), own_job(environment)) {
-        (Some(path), _) => {
-            if let Err(error) = append(Path::new(&path), report) {
-                say(&format!(
+    if let Some(path) = std::env::var_os(REPORT) {
+        match append(Path::new(&path), report.clone()) {
+            Ok(()) => return,
+            // Left over from the job that submitted this one, or on another node.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && environment.job.is_some() => {}
+            Err(error) => {
+                return say(&format!(
                     "{REPORT} cannot be written ({error}); nothing was reported"
                 ));
             }
         }
-        (None, Some(job)) => {
-            if let Err(error) = publish_report(&job, &report) {
-                say(&format!(
-                    "the job's comment could not be updated ({error}); nothing was reported"
-                ));
-            }
-        }
-        (None, None) => say("neither in a Slurm job nor within surgent run; nothing was reported"),
+    }
+    let Some(job) = own_job(environment) else {
+        return say("neither in a Slurm job nor within surgent run; nothing was reported");
+    };
+    if let Err(error) = publish_report(&job, &report) {
+        say(&format!(
+            "the job's comment could not be updated ({error}); nothing was reported"
+        ));
     }
 }
 

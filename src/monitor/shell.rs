@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `surgent run`: carries out what [`machine`](super::machine) decides.
+//! Carries out what [`machine`](super::machine) decides.
 
-use super::direct::{Introduction, own_job};
+use super::direct::Introduction;
 use super::environment::{JobEnvironment, REPORT, RESTART_COUNT, RESUME};
 use super::machine::{Action, Answer, Cause, Circumstances, Event, Machine};
-use super::program::Program;
+use super::program::{Program, Readiness};
 use super::progress::{Progress, seconds};
 use super::report::Report;
 use super::reports::Reports;
+use super::run::Run;
 use super::say::say;
 use super::signals::{self, ASK_SIGNAL_NAME, Received};
 use super::time::Clock;
 use super::voice::Voice;
-use crate::policy::directives::{self, Key, SaveKind, SaveSignal, SignalName, SignalTarget};
+use crate::policy::directives::{Key, SaveKind, SaveSignal, SignalTarget};
 use crate::slurm::job::Job;
 use rustix::process::Signal;
-use std::ffi::OsString;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 /// How often a program that does not handle the save signal yet is looked at.
 const READY_INTERVAL: Duration = Duration::from_millis(20);
+
+/// In so many looks in a row a signal has to be blocked before that is believed to be meant.
+const BLOCKED_LOOKS: u32 = 10;
 
 /// How long the end of the job may wait for its last progress to be published.
 const FINISH_LIMIT: Duration = Duration::from_secs(5);
@@ -28,72 +31,22 @@ const FINISH_LIMIT: Duration = Duration::from_secs(5);
 /// How many wrong reports are complained about.
 const COMPLAINTS_MAX: u32 = 3;
 
-/// How often a job that was started again looks for its own comment.
-const FINISHED_ATTEMPTS: u32 = 3;
-
-/// What to run, and what its user says of it.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// The program and its arguments; not empty.
-    pub command: Vec<OsString>,
-    /// The signal that makes the program save.
-    pub save_signal: Option<SignalName>,
-    /// When the program saves.
-    pub save: Option<SaveKind>,
-    /// Epochs in all.
-    pub epochs: Option<u32>,
-}
-
 /// What reaches the main thread from the others.
-enum Happening {
+pub enum Happening {
+    /// A signal to this process.
     Signal(Received),
+    /// The program may have written a report.
     ReportsChanged,
+    /// The program has ended.
     Exited,
+    /// slurmctld has taken an acknowledgement.
     Acknowledged,
+    /// AdminComment was looked at.
     Looked(Cause, Answer),
 }
 
-/// Runs the program to its end; the exit code for this process.
-pub fn run(run: &Run, environment: &JobEnvironment) -> u8 {
-    let job = own_job(environment);
-    let restarted = job.as_ref().filter(|_| environment.restarts > 0);
-    if let Some(done) = restarted.and_then(what_was_finished) {
-        say(&format!(
-            "nothing to do: {done} were done before this job was started again (to train on, take epoch= out of its \
-             comment)"
-        ));
-        return 0;
-    }
-    let (sender, happenings) = channel();
-    let to_main = sender.clone();
-    let caught = signals::catch(move |received| _ = to_main.send(Happening::Signal(received)));
-    if let Err(error) = caught {
-        say(&format!(
-            "signals cannot be caught ({error}); the program runs, and Slurm cannot ask it to save"
-        ));
-    }
-    let reports = Reports::create();
-    match &reports {
-        Ok(reports) => {
-            let to_main = sender.clone();
-            reports.watch(move || _ = to_main.send(Happening::ReportsChanged));
-        }
-        Err(error) => say(&format!(
-            "no folder for reports ({error}); the program runs without {REPORT}"
-        )),
-    }
-    Shell::new(run, environment, job, reports.ok(), sender).run(&happenings)
-}
-
-/// The epochs that a job which was started again had done, if these are all.
-fn what_was_finished(job: &Job) -> Option<String> {
-    let comment = (0..FINISHED_ATTEMPTS).find_map(|_| job.comment().ok())?;
-    let there = directives::parse(&comment).ok()?;
-    let (epoch, epochs) = (there.epoch?, there.epochs?);
-    (epoch >= f64::from(epochs)).then(|| format!("all {epochs} epochs"))
-}
-
-struct Shell<'a> {
+/// One program under `surgent run`, from its start to its end.
+pub struct Shell<'a> {
     run: &'a Run,
     environment: &'a JobEnvironment,
     /// The signal by which the program is asked.
@@ -105,12 +58,15 @@ struct Shell<'a> {
     reports: Option<Reports>,
     complaints: u32,
     program: Option<Program>,
+    /// In how many looks in a row the program blocked the save signal.
+    blocked_looks: u32,
     /// The job and the thread that publishes in it, where this process speaks for it.
     voice: Option<Voice>,
 }
 
 impl<'a> Shell<'a> {
-    fn new(
+    /// Nothing is started yet. The shell itself keeps a `sender`, for what its program and its threads do.
+    pub fn new(
         run: &'a Run,
         environment: &'a JobEnvironment,
         job: Option<Job>,
@@ -140,11 +96,13 @@ impl<'a> Shell<'a> {
             reports,
             complaints: 0,
             program: None,
+            blocked_looks: 0,
             voice,
         }
     }
 
-    fn run(mut self, happenings: &Receiver<Happening>) -> u8 {
+    /// Starts the program and follows it to its end; the exit code for this process.
+    pub fn run(mut self, happenings: &Receiver<Happening>) -> u8 {
         if let Some(code) = self.start(self.environment.restarts > 0) {
             return code;
         }
@@ -332,6 +290,8 @@ impl<'a> Shell<'a> {
                     }
                 }
                 Action::Kill => {
+                    // Slurm may be as quick: the folder goes first.
+                    self.reports = None;
                     if let Some(program) = &self.program {
                         program.signal(Signal::KILL);
                     }
@@ -366,8 +326,19 @@ impl<'a> Shell<'a> {
     }
 
     fn pass_when_ready(&mut self) {
-        let is_ready = |(program, signal): (&Program, Signal)| program.handles(signal);
-        if self.machine.is_waiting() && self.program.as_ref().zip(self.save_signal).is_some_and(is_ready) {
+        if !self.machine.is_waiting() {
+            self.blocked_looks = 0;
+            return;
+        }
+        let Some((program, signal)) = self.program.as_ref().zip(self.save_signal) else {
+            return;
+        };
+        self.blocked_looks = match program.readiness(signal) {
+            Readiness::No => 0,
+            Readiness::Caught => BLOCKED_LOOKS,
+            Readiness::Blocked => self.blocked_looks + 1,
+        };
+        if self.blocked_looks >= BLOCKED_LOOKS {
             let actions = self.machine.on(Event::Ready, self.clock.now());
             self.act(actions);
         }

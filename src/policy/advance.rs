@@ -17,6 +17,9 @@ use std::collections::BTreeMap;
 const ASK_AGAIN_S: Seconds = Seconds(2.0);
 /// While a gate is open the scheduler is nudged this often.
 const NUDGE_EVERY_S: Seconds = Seconds(1.0);
+/// No set of victims does any more: who was asked is let off only when that has lasted for this long. After a restart
+/// of slurmctld, for one, it takes a moment until its nodes have come forward.
+const HOPELESS_MAX_S: Seconds = Seconds(20.0);
 /// What is still owed to victims after this is given up.
 pub const RELEASING_MAX_S: Seconds = Seconds(600.0);
 /// A campaign that was given up may be tried anew after this.
@@ -150,7 +153,10 @@ impl<'a> Advance<'a> {
         let mut after = self.ledger.clone();
         release_active(campaign, self.facts, &mut after);
         match after.fits(&demand) {
-            Some(nodes) => campaign.nodes = nodes,
+            Some(nodes) => {
+                campaign.nodes = nodes;
+                campaign.hopeless_since = None;
+            }
             None => match self.replan(campaign, waiting, barred) {
                 Some(plan) => self.change_victims(campaign, &plan),
                 None => return,
@@ -203,14 +209,17 @@ impl<'a> Advance<'a> {
         };
         match plan(self.facts, self.ledger, waiting, &constraints, self.settings) {
             Outcome::Stop(plan) => {
+                campaign.hopeless_since = None;
                 self.say(campaign.urgent, notes::plan(&plan, self.facts));
                 Some(plan)
             }
             Outcome::NoSet { refused } => {
-                // Nobody saves in vain: who was asked is let off, until a set is found again.
-                self.say(campaign.urgent, notes::no_set(campaign.urgent, &refused));
-                for asked in &mut campaign.victims {
-                    asked.stance = Stance::LetOff;
+                let since = *campaign.hopeless_since.get_or_insert(self.facts.now);
+                if self.facts.now - since >= HOPELESS_MAX_S {
+                    self.say(campaign.urgent, notes::no_set(campaign.urgent, &refused));
+                    for asked in &mut campaign.victims {
+                        asked.stance = Stance::LetOff;
+                    }
                 }
                 None
             }

@@ -22,6 +22,18 @@ pub struct Book {
     pub said: BTreeMap<JobId, String>,
 }
 
+impl Book {
+    /// The book as it is true after a restart: gates are shut then, whatever they were.
+    pub fn after_restart(mut self) -> Self {
+        for campaign in &mut self.campaigns {
+            if let Phase::Open { .. } = campaign.phase {
+                campaign.phase = Phase::Saving;
+            }
+        }
+        self
+    }
+}
+
 /// An urgent job that fits on free resources.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fitting {
@@ -48,6 +60,8 @@ pub struct Campaign {
     pub widened: u32,
     /// When the scheduler was last told to look.
     pub nudged: UnixTime,
+    /// Since when no set of victims makes the urgent job fit any more.
+    pub hopeless_since: Option<UnixTime>,
 }
 
 /// How far a campaign is.
@@ -119,6 +133,7 @@ impl Campaign {
             missed: Vec::new(),
             widened: 0,
             nudged: UnixTime(0),
+            hopeless_since: None,
         }
     }
 

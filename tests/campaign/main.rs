@@ -142,8 +142,11 @@ fn a_crash_at_any_second_ends_well_with_and_without_the_state_file() {
             let mut world = full_cluster();
             world.run(second);
             world.crash(state_file);
-            world.run(60);
+            world.run(15);
             assert!(world.happened("start 9"), "crash at {second}: {:?}", world.events);
+            world.run(45);
+            let let_off = world.events.iter().any(|event| event.starts_with("call off"));
+            assert!(!let_off, "crash at {second}: {:?}", world.events);
             assert_well(&world);
         }
     }

@@ -56,6 +56,8 @@ pub struct World {
     /// Everything that happened, in order: `ask 1 for 5`, `save 1`, `requeue 1 for 5`, `start 5`, ...
     pub events: Vec<String>,
     pub said: Vec<String>,
+    /// Slurmctld was restarted: until then its nodes are not there.
+    pub nodes_back_at: i64,
     /// Commands to Slurm fail.
     pub commands_fail: bool,
 }
@@ -72,6 +74,7 @@ impl World {
             gates: BTreeMap::new(),
             events: Vec::new(),
             said: Vec::new(),
+            nodes_back_at: 0,
             commands_fail: false,
         }
     }
@@ -112,12 +115,12 @@ impl World {
         );
     }
 
-    /// A second passes: jobs save, the policy takes its step, Slurm schedules.
+    /// A second passes: jobs save, Slurm schedules, the policy takes its step.
     pub fn tick(&mut self) {
         self.now += 1;
         self.save();
-        self.decide();
         self.schedule();
+        self.decide();
     }
 
     pub fn run(&mut self, ticks: usize) {
@@ -129,8 +132,11 @@ impl World {
     /// Slurmctld is killed and comes up again, with the state file or without.
     pub fn crash(&mut self, state_file: bool) {
         self.gates.clear();
+        self.nodes_back_at = self.now + 3;
         self.book = match state_file {
-            true => serde_json::from_str(&serde_json::to_string(&self.book).unwrap()).unwrap(),
+            true => serde_json::from_str::<Book>(&serde_json::to_string(&self.book).unwrap())
+                .unwrap()
+                .after_restart(),
             false => Book::default(),
         };
     }
@@ -244,6 +250,9 @@ impl World {
 
     /// Slurm: urgent jobs first, preempting exactly whom an open gate lets it.
     fn schedule(&mut self) {
+        if self.now < self.nodes_back_at {
+            return;
+        }
         let pending: Vec<u32> = self
             .jobs
             .iter()
@@ -297,7 +306,10 @@ impl World {
             .map(|index| Node {
                 index: NodeIndex(index),
                 name: format!("n{index}"),
-                availability: Availability::Up,
+                availability: match self.now < self.nodes_back_at {
+                    true => Availability::Down,
+                    false => Availability::Up,
+                },
                 total: Amounts::new(CPUS, 1000),
             })
             .collect();

@@ -5,11 +5,17 @@
 #[allow(dead_code, unused_imports, reason = "the demo uses the rest")]
 mod support;
 
+mod comments;
+mod faults;
 mod harness;
+mod interruptions;
+mod latency;
+mod scene;
+mod story;
 mod traps;
+mod victims;
 
-use support::cluster::Builder;
-use support::{Cluster, Outcome};
+use support::{Builder, Cluster, Outcome};
 
 /// Runs a test on a cluster of its own; prints that it is skipped if SURGENT_NO_CLUSTER=1 asks for that.
 fn on_cluster(setup: Builder, test: impl FnOnce(&mut Cluster) -> Outcome) -> Outcome {

@@ -67,7 +67,7 @@ impl Configuration {
             "gres.conf",
             &format!("NodeName=n[1-4] Name=gpu File={at}/gpu/[0-{}]\n", GPUS - 1),
         )?;
-        put("cgroup.conf", "")?;
+        put("cgroup.conf", &format!("CgroupPlugin={}\n", cgroup_plugin()?))?;
         if self.preempt == Preempt::Surgent {
             put("surgent.toml", &self.surgent_toml)?;
         }
@@ -132,6 +132,16 @@ impl Configuration {
             partitions = self.preempt.partitions(),
         ))
     }
+}
+
+/// The plugin that needs no cgroups: there may be none here, as in a chroot, and the cluster is to leave them alone.
+/// Before 24.05 there is no `disabled`; that for the first version touches nothing until it is used, which it is not.
+fn cgroup_plugin() -> Outcome<&'static str> {
+    Ok(if places::slurm_version()? < (24, 5) {
+        "cgroup/v1"
+    } else {
+        "disabled"
+    })
 }
 
 /// `count` ports that nobody listens on. They are taken from below the range that the kernel gives to outgoing

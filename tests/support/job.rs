@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Jobs as Slurm's own commands show them.
 
-use super::cluster::finish;
-use super::{Cluster, Failure, LIMIT, Outcome};
+use super::{Cluster, Failure, LIMIT, Outcome, finish};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;

@@ -2,17 +2,23 @@
 //! A real Slurm cluster on one machine, for the cluster tests and the demo: munged, slurmctld and four slurmd in a
 //! folder of their own, on free ports. Needs root, no systemd, and nothing under /etc.
 
-pub mod cluster;
+mod builder;
+mod cluster;
+mod command;
 mod conf;
 mod failure;
 mod job;
 mod log;
 pub mod places;
 mod training;
+mod wait;
 
-pub use cluster::{Cluster, LIMIT, finish};
+pub use builder::Builder;
+pub use cluster::Cluster;
+pub use command::finish;
 pub use conf::Preempt;
 pub use failure::{Failure, Outcome};
 pub use job::{Job, JobId};
 pub use log::LogLine;
 pub use training::{Event, STEPS_PER_EPOCH, Steps, Training};
+pub use wait::LIMIT;

@@ -4,6 +4,7 @@
 use super::{Failure, Outcome};
 use std::env;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const DAEMONS: [&str; 3] = ["slurmctld", "slurmd", "munged"];
 const SEARCH: [&str; 5] = [
@@ -27,6 +28,23 @@ pub fn daemon(name: &str) -> Outcome<PathBuf> {
 /// Checks that all is installed that a cluster needs.
 pub fn check() -> Outcome {
     DAEMONS.iter().try_for_each(|name| daemon(name).map(drop))
+}
+
+/// Year and month of the installed Slurm's release, such as (22, 5).
+pub fn slurm_version() -> Outcome<(u32, u32)> {
+    let output = Command::new(daemon("slurmctld")?).arg("-V").output();
+    let answer = output.map_err(|error| format!("slurmctld -V: {error}"))?;
+    let answer = String::from_utf8_lossy(&answer.stdout).into_owned();
+    let mut numbers = answer
+        .rsplit(' ')
+        .next()
+        .unwrap_or_default()
+        .split('.')
+        .map(str::parse);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(year)), Some(Ok(month))) => Ok((year, month)),
+        _ => Err(format!("slurmctld -V answered {answer:?}, which holds no version such as 22.05.8.").into()),
+    }
 }
 
 /// Slurm's own plugin directory.

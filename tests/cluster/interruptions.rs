@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What happens between a request to save and the opening of the gate.
+
+use crate::on_cluster;
+use crate::scene::{Trainee, assert_finishes_whole, four, quick, urgent, wait_for_requests};
+use crate::support::{Cluster, JobId, LIMIT, Outcome};
+
+/// The victims' saves take so long that much can happen meanwhile.
+const SAVE: &str = "--save-s=4";
+
+#[test]
+fn cancelling_the_urgent_job_stops_nobody() -> Outcome {
+    on_cluster(quick(), |cluster| {
+        let trainees = four(cluster, |training| training.lasting(5, 0.1).option(SAVE))?;
+        let urgent = urgent(cluster, "urgent", 2)?;
+        wait_for_requests(cluster, &trainees, urgent, 2)?;
+        cluster.ask("scancel", &[&urgent.to_string()])?;
+        for trainee in &trainees {
+            assert_finishes_whole(cluster, trainee)?;
+            assert_eq!(
+                cluster.job(trainee.id)?.restarts(),
+                0,
+                "{} was requeued",
+                trainee.name
+            );
+        }
+        assert!(cluster.logged(&["surgent: gate open"]).is_none());
+        Ok(())
+    })
+}
+
+#[test]
+fn slurmctld_killed_while_victims_save_goes_on_when_it_is_back() -> Outcome {
+    on_cluster(quick(), |cluster| {
+        // Slurm writes its state up to five seconds late; the saves must take longer.
+        let trainees = four(cluster, |training| training.lasting(9, 0.1).option("--save-s=10"))?;
+        let urgent = urgent(cluster, "urgent", 2)?;
+        let victims = wait_for_requests(cluster, &trainees, urgent, 2)?;
+        wait_for_signals(cluster, &trainees, &victims)?;
+        wait_for_saved_state(cluster, &format!("ask={urgent} "), 2)?;
+        cluster.kill_controller()?;
+        // The saves end while nobody is there to hear of it.
+        for victim in &victims {
+            cluster.wait_for_output(&trainees[*victim].name, "saved at step", LIMIT)?;
+        }
+        cluster.start_controller()?;
+        assert_ends_well(cluster, &trainees, &victims, urgent)
+    })
+}
+
+#[test]
+fn slurmctld_killed_before_it_has_saved_the_requests_harms_no_training() -> Outcome {
+    on_cluster(quick(), |cluster| {
+        let trainees = four(cluster, |training| training.lasting(5, 0.1).option(SAVE))?;
+        // What Slurm itself has not saved yet, it loses: first the trainings must be on disk.
+        wait_for_saved_state(cluster, "signal=URG@full", trainees.len())?;
+        let urgent = urgent(cluster, "urgent", 2)?;
+        wait_for_requests(cluster, &trainees, urgent, 2)?;
+        cluster.kill_controller()?;
+        cluster.start_controller()?;
+        // Slurm may have lost the urgent job itself; nobody's training may suffer either way.
+        for trainee in &trainees {
+            cluster.wait_for_state(trainee.id, "COMPLETED", 2 * LIMIT)?;
+            assert_finishes_whole(cluster, trainee)?;
+        }
+        cluster.controller_is_well()
+    })
+}
+
+#[test]
+fn reconfigure_while_victims_save_changes_nothing() -> Outcome {
+    on_cluster(quick(), |cluster| {
+        let trainees = four(cluster, |training| training.lasting(5, 0.1).option(SAVE))?;
+        let urgent = urgent(cluster, "urgent", 2)?;
+        let victims = wait_for_requests(cluster, &trainees, urgent, 2)?;
+        wait_for_signals(cluster, &trainees, &victims)?;
+        cluster.reconfigure()?;
+        assert_ends_well(cluster, &trainees, &victims, urgent)
+    })
+}
+
+/// A request is written into the record before the signal goes out; waits until the programs have heard it.
+fn wait_for_signals(cluster: &Cluster, trainees: &[Trainee], victims: &[usize]) -> Outcome {
+    victims.iter().try_for_each(|victim| {
+        let name = &trainees[*victim].name;
+        cluster.wait_for(&format!("{name} to hear the request"), LIMIT, |cluster| {
+            Ok(cluster.steps(name).of("asked").count() == 1)
+        })
+    })
+}
+
+/// Waits until the job state that slurmctld keeps on disk holds `text` so many times.
+fn wait_for_saved_state(cluster: &Cluster, text: &str, count: usize) -> Outcome {
+    cluster.wait_for(&format!("slurmctld to save {text:?}"), LIMIT, |cluster| {
+        let state = std::fs::read(cluster.folder().join("state/job_state")).unwrap_or_default();
+        Ok(String::from_utf8_lossy(&state).matches(text).count() == count)
+    })
+}
+
+/// The urgent job runs, the chosen victims and no others were stopped, and nothing is lost.
+fn assert_ends_well(
+    cluster: &mut Cluster,
+    trainees: &[Trainee],
+    victims: &[usize],
+    urgent: JobId,
+) -> Outcome {
+    cluster.wait_for_state(urgent, "COMPLETED", 2 * LIMIT)?;
+    for (position, trainee) in trainees.iter().enumerate() {
+        assert_finishes_whole(cluster, trainee)?;
+        let expected = u32::from(victims.contains(&position));
+        assert_eq!(
+            cluster.job(trainee.id)?.restarts(),
+            expected,
+            "restarts of {}",
+            trainee.name
+        );
+    }
+    cluster.controller_is_well()
+}

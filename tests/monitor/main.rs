@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! `surgent run` and `surgent report` from outside: real programs, real signals, real exit codes.
+
+mod bench;
+mod outside;
+mod publish;
+mod report;
+mod request;
