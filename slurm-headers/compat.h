@@ -83,9 +83,21 @@ typedef List surgent_list_t;
 /* 25.11 renamed the CR_* parameters of the select plugin. */
 #if SURGENT_SLURM_FROM(25, 11)
 #define SURGENT_SELECT_MEMORY SELECT_MEMORY
+#define SURGENT_SELECT_CPUS (SELECT_CPU | SELECT_CORE | SELECT_SOCKET)
 #else
 #define SURGENT_SELECT_MEMORY CR_MEMORY
+#define SURGENT_SELECT_CPUS (CR_CPU | CR_CORE | CR_SOCKET)
 #endif
+
+/* The same with 24.05's set of bits, for --exclusive=user. */
+#if SURGENT_SLURM_FROM(24, 5)
+#define SURGENT_IS_USER_NODE(whole_node) (((whole_node) & WHOLE_NODE_USER) != 0)
+#else
+#define SURGENT_IS_USER_NODE(whole_node) ((whole_node) == WHOLE_NODE_USER)
+#endif
+
+/* 23.02 brought PreemptParameters, and with them min_exempt_priority. */
+#define SURGENT_HAS_PREEMPT_PARAMETERS SURGENT_SLURM_FROM(23, 2)
 
 /* 25.05 introduced nodes without a slurmd, on which no job can run. */
 #if SURGENT_SLURM_FROM(25, 5)
@@ -122,6 +134,14 @@ SURGENT_FIELD_IS(job_record_t, gres_list_alloc, surgent_list_t);
 SURGENT_FIELD_IS(job_record_t, gres_list_req, surgent_list_t);
 SURGENT_FIELD_IS(job_record_t, part_ptr, part_record_t *);
 SURGENT_FIELD_IS(job_record_t, details, job_details_t *);
+SURGENT_FIELD_IS(job_record_t, part_ptr_list, surgent_list_t);
+SURGENT_FIELD_IS(job_record_t, array_recs, job_array_struct_t *);
+SURGENT_FIELD_IS(job_record_t, bit_flags, uint64_t);
+SURGENT_FIELD_IS(job_record_t, warn_flags, uint16_t);
+SURGENT_FIELD_IS(job_record_t, warn_time, uint16_t);
+SURGENT_FIELD_IS(job_array_struct_t, task_cnt, uint32_t);
+SURGENT_FIELD_IS(job_array_struct_t, max_run_tasks, uint32_t);
+SURGENT_FIELD_IS(job_array_struct_t, tot_run_tasks, uint32_t);
 SURGENT_FIELD_IS(job_details_t, magic, uint32_t);
 SURGENT_FIELD_IS(job_details_t, submit_time, time_t);
 SURGENT_FIELD_IS(job_details_t, begin_time, time_t);
@@ -135,16 +155,36 @@ SURGENT_FIELD_IS(job_details_t, ntasks_per_node, uint16_t);
 SURGENT_FIELD_IS(job_details_t, cpus_per_task, uint16_t);
 SURGENT_FIELD_IS(job_details_t, pn_min_cpus, uint32_t);
 SURGENT_FIELD_IS(job_details_t, pn_min_memory, uint64_t);
+SURGENT_FIELD_IS(job_details_t, mc_ptr, multi_core_data_t *);
+SURGENT_FIELD_IS(job_details_t, overcommit, uint8_t);
+SURGENT_FIELD_IS(job_details_t, share_res, uint8_t);
+SURGENT_FIELD_IS(job_details_t, expanding_jobid, uint32_t);
+SURGENT_FIELD_IS(multi_core_data_t, threads_per_core, uint16_t);
+SURGENT_FIELD_IS(multi_core_data_t, ntasks_per_core, uint16_t);
+SURGENT_FIELD_IS(multi_core_data_t, sockets_per_node, uint16_t);
 SURGENT_FIELD_IS(job_resources_t, nhosts, uint32_t);
+SURGENT_FIELD_IS(job_resources_t, core_bitmap, bitstr_t *);
+SURGENT_FIELD_IS(job_resources_t, node_req, uint32_t);
 SURGENT_FIELD_IS(job_resources_t, whole_node, uint8_t);
 SURGENT_FIELD_IS(job_resources_t, cpus, uint16_t *);
 SURGENT_FIELD_IS(job_resources_t, memory_allocated, uint64_t *);
 SURGENT_FIELD_IS(part_record_t, magic, uint32_t);
 SURGENT_FIELD_IS(part_record_t, max_share, uint16_t);
 SURGENT_FIELD_IS(part_record_t, max_time, uint32_t);
+SURGENT_FIELD_IS(part_record_t, min_nodes, uint32_t);
+SURGENT_FIELD_IS(part_record_t, max_nodes, uint32_t);
+SURGENT_FIELD_IS(slurmctld_resv_t, node_bitmap, bitstr_t *);
+SURGENT_FIELD_IS(slurmctld_resv_t, start_time, time_t);
+SURGENT_FIELD_IS(slurmctld_resv_t, start_time_first, time_t);
+SURGENT_FIELD_IS(slurmctld_resv_t, end_time, time_t);
+SURGENT_FIELD_IS(slurmctld_resv_t, duration, uint32_t);
+SURGENT_FIELD_IS(slurmctld_resv_t, flags, uint64_t);
+SURGENT_FIELD_IS(slurmctld_resv_t, max_start_delay, uint32_t);
 SURGENT_FIELD_IS(node_record_t, magic, uint32_t);
 SURGENT_FIELD_IS(node_record_t, node_state, uint32_t);
 SURGENT_FIELD_IS(node_record_t, cpus_efctv, uint16_t);
+SURGENT_FIELD_IS(node_record_t, tpc, uint16_t);
+SURGENT_FIELD_IS(node_record_t, tot_cores, uint16_t);
 SURGENT_FIELD_IS(node_record_t, real_memory, uint64_t);
 SURGENT_FIELD_IS(node_record_t, mem_spec_limit, uint64_t);
 SURGENT_FIELD_IS(node_record_t, gres_list, surgent_list_t);
@@ -158,6 +198,10 @@ SURGENT_FIELD_IS(gres_job_state_t, gres_per_node, uint64_t);
 SURGENT_FIELD_IS(gres_job_state_t, gres_per_job, uint64_t);
 SURGENT_FIELD_IS(gres_job_state_t, gres_per_task, uint64_t);
 SURGENT_FIELD_IS(gres_job_state_t, gres_per_socket, uint64_t);
+SURGENT_FIELD_IS(gres_job_state_t, cpus_per_gres, uint16_t);
+SURGENT_FIELD_IS(gres_job_state_t, def_cpus_per_gres, uint16_t);
+SURGENT_FIELD_IS(gres_job_state_t, mem_per_gres, uint64_t);
+SURGENT_FIELD_IS(gres_job_state_t, def_mem_per_gres, uint64_t);
 SURGENT_FIELD_IS(job_desc_msg_t, requeue, uint16_t);
 SURGENT_FIELD_IS(job_desc_msg_t, priority, uint32_t);
 

@@ -25,7 +25,7 @@ SHIMS := job_submit_surgent preempt_surgent
 SHIM_PLUGINS := $(SHIMS:%=$(OUT)/%.so)
 SHIM_HEADERS := slurm-headers/compat.h slurm-headers/surgent.h $(wildcard src/shim/*.h)
 
-SHIM_CFLAGS := -std=gnu11 -O2 -g -fPIC -Wall -Wextra -Werror -fvisibility=hidden -Islurm-headers -Isrc/shim
+SHIM_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -Wall -Wextra -Werror -fvisibility=hidden -Islurm-headers -Isrc/shim
 # Lazy: Slurm's symbols are slurmctld's own and are bound when first called. No unloading: the core keeps pointers into
 # the plugin while slurmctld drops and reloads it. The core is found beside the plugin, wherever that is,
 # and whatever LD_LIBRARY_PATH says (hence the old kind of tag).
@@ -51,7 +51,7 @@ $(OUT)/libsurgent.so: $(CORE)
 SHIM_COMMON := src/shim/host.c src/shim/views.c
 $(OUT)/job_submit_surgent.so: src/shim/job_submit_surgent.c $(SHIM_COMMON)
 $(OUT)/preempt_surgent.so: src/shim/preempt_surgent.c $(SHIM_COMMON) \
-	src/shim/snapshot.c src/shim/job_parts.c src/shim/gres_views.c src/shim/arena.c
+	src/shim/snapshot.c src/shim/job_parts.c src/shim/request.c src/shim/reservations.c src/shim/gres_views.c src/shim/arena.c
 
 $(SHIM_PLUGINS): $(SHIM_HEADERS) slurm-headers/shims.mk $(OUT)/.headers | $(OUT)/libsurgent.so
 	@echo '  CC $@'

@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-#define SURGENT_ABI 1u
+#define SURGENT_ABI 2u
 #define SURGENT_NONE32 0xffffffffu
 #define SURGENT_NONE64 0xffffffffffffffffull
 
@@ -46,11 +46,11 @@ typedef struct surgent_gres {
 } surgent_gres_t;
 
 /* surgent_node_view_t.flags */
-#define SURGENT_NODE_DOWN 0x01u         /* down, failing, not responding or of unknown state */
-#define SURGENT_NODE_DRAIN 0x02u        /* takes no new jobs */
-#define SURGENT_NODE_COMPLETING 0x04u   /* an ended job is still being cleaned up */
-#define SURGENT_NODE_RESERVED 0x08u     /* in a maintenance or other reservation now */
-#define SURGENT_NODE_POWERED_DOWN 0x10u /* powered down, powering down or powering up */
+#define SURGENT_NODE_DOWN 0x01u       /* down, failing, not responding or of unknown state */
+#define SURGENT_NODE_DRAIN 0x02u      /* takes no new jobs */
+#define SURGENT_NODE_COMPLETING 0x04u /* an ended job is still being cleaned up */
+#define SURGENT_NODE_RESERVED 0x08u   /* in a maintenance or other reservation now */
+#define SURGENT_NODE_POWERING_DOWN 0x10u
 
 /* One node as the scheduler sees it. */
 typedef struct surgent_node_view {
@@ -63,13 +63,13 @@ typedef struct surgent_node_view {
 	const char *features;       /* active features, comma separated */
 	const surgent_gres_t *gres; /* what the node has for jobs, used or not */
 	uint32_t gres_count;
-	uint32_t reserved0;
+	uint32_t cpus_per_core; /* CPUs of one core; a job holds whole cores */
 } surgent_node_view_t;
 
 /* What a running job holds on one node. */
 typedef struct surgent_holding {
 	uint32_t node_index;
-	uint32_t cpus;
+	uint32_t cpus; /* that others cannot have; none while the job is suspended */
 	uint64_t memory_mib;
 	const surgent_gres_t *gres;
 	uint32_t gres_count;
@@ -84,7 +84,28 @@ typedef struct surgent_gres_request {
 	uint64_t per_job;
 	uint64_t per_task;
 	uint64_t per_socket;
+	uint64_t memory_each_mib; /* memory that comes with each; 0: none */
+	uint32_t cpus_each;       /* CPUs that come with each; 0: none */
+	uint32_t reserved0;
 } surgent_gres_request_t;
+
+/* surgent_choice_t.flags */
+#define SURGENT_CHOICE_WHOLE_NODE 0x1u /* it gives whole nodes only */
+#define SURGENT_CHOICE_USER_NODE 0x2u  /* it gives nodes to one user at a time */
+#define SURGENT_CHOICE_SHARED 0x4u     /* jobs share CPUs there, up to `jobs_per_cpu` of them */
+
+/* One partition that a waiting job may run in; it runs in one of them. */
+typedef struct surgent_choice {
+	const char *partition;
+	/* Indexes of its nodes, rising, less those that the job excludes, or that a reservation keeps from it. */
+	const uint32_t *nodes;
+	uint32_t node_count;
+	uint32_t min_nodes;
+	uint32_t max_nodes; /* SURGENT_NONE32: no limit */
+	uint32_t flags;
+	uint32_t jobs_per_cpu;
+	uint32_t reserved0;
+} surgent_choice_t;
 
 /* surgent_job_view_t.state */
 #define SURGENT_STATE_PENDING 1u
@@ -99,16 +120,32 @@ typedef struct surgent_gres_request {
 #define SURGENT_JOB_COMPLETING 0x0008u  /* ended or requeued, still being cleaned up */
 #define SURGENT_JOB_CONFIGURING 0x0010u /* nodes are being booted for it */
 #define SURGENT_JOB_HET 0x0020u         /* component of a heterogeneous job */
-#define SURGENT_JOB_HELD 0x0040u        /* pending and held */
-#define SURGENT_JOB_BLOCKED 0x0080u     /* pending for a reason that free nodes do not mend */
+#define SURGENT_JOB_SHARED 0x0040u      /* lets other jobs of its kind use its CPUs too */
+#define SURGENT_JOB_USER_NODE 0x0080u   /* asks for / holds its nodes for its user's jobs alone (--exclusive=user) */
 #define SURGENT_JOB_MEM_PER_CPU 0x0100u /* request_memory_mib is per CPU, else per node */
 #define SURGENT_JOB_EXEMPT 0x0200u      /* Slurm itself will not let it be preempted now */
 #define SURGENT_JOB_ALL_MEMORY 0x0400u  /* pending: only nodes where no job holds any memory will do */
 #define SURGENT_JOB_UNTESTED 0x0800u    /* pending, and Slurm has not tried to start it yet */
+#define SURGENT_JOB_OVERCOMMIT 0x1000u  /* pending: its tasks need no CPUs of their own */
+#define SURGENT_JOB_RESERVATION 0x2000u /* pending: it asks for a reservation */
+
+/* surgent_job_view_t.hindrance: why a pending job would not start on free nodes either */
+#define SURGENT_HINDRANCE_NONE 0u
+#define SURGENT_HINDRANCE_HELD 1u
+#define SURGENT_HINDRANCE_DATE 2u        /* it is not to start before a date */
+#define SURGENT_HINDRANCE_DEPENDENCY 3u  /* it waits for another job */
+#define SURGENT_HINDRANCE_LICENSES 4u
+#define SURGENT_HINDRANCE_LIMIT 5u       /* of tasks that run at once */
+#define SURGENT_HINDRANCE_RESERVATION 6u /* its reservation has not begun, or is over */
+#define SURGENT_HINDRANCE_NODES 7u       /* nodes that it must have are down, drained or reserved */
+#define SURGENT_HINDRANCE_PARTITION 8u   /* its partition is down, gone, or smaller than the job */
+#define SURGENT_HINDRANCE_CONSTRAINTS 9u /* no node is as it wants it */
+#define SURGENT_HINDRANCE_OTHER 10u      /* see Slurm's own reason */
 
 /*
  * One job. Of a job that is neither pending nor running or suspended only id, state, flags, times and comments
- * are filled in. `holdings` belong to a running or suspended job, the request_* fields to a pending one.
+ * are filled in. `holdings` belong to a running or suspended job; the request_* fields, `choices` and `required` to a
+ * pending one of which the core wants them.
  */
 typedef struct surgent_job_view {
 	uint32_t size;
@@ -122,7 +159,7 @@ typedef struct surgent_job_view {
 	uint32_t priority;       /* Slurm's, larger is sooner */
 	uint32_t restart_count;  /* times that it was requeued */
 	uint32_t time_limit_min; /* SURGENT_NONE32: none */
-	uint32_t reserved0;
+	uint32_t hindrance;      /* SURGENT_HINDRANCE_*, of a pending job */
 	int64_t submit_time;
 	int64_t begin_time; /* not before this */
 	int64_t start_time;
@@ -149,10 +186,14 @@ typedef struct surgent_job_view {
 	uint64_t request_memory_mib;    /* see SURGENT_JOB_MEM_PER_CPU; 0: not given */
 	const surgent_gres_request_t *request_gres;
 	uint32_t request_gres_count;
-	uint32_t candidate_count;
-	const uint32_t *candidates; /* indexes of the nodes that it may use: its partition less excluded nodes */
-	const uint32_t *required;   /* indexes of nodes that it must have */
+	uint32_t choice_count;
+	const surgent_choice_t *choices; /* best first */
+	const uint32_t *required;        /* indexes of nodes that it must have */
 	uint32_t required_count;
+	uint32_t request_cpus_per_core; /* CPUs of each core that it can use; SURGENT_NONE32: all */
+	uint32_t request_sockets;       /* sockets that it wants on each node; SURGENT_NONE32: not given */
+	uint32_t array_tasks;           /* tasks of an array that this record stands for and that may start; else 1 */
+	uint32_t expands_job_id;        /* the job whose allocation it is to enlarge; else 0 */
 	uint32_t reserved1;
 	const char *request_features; /* the --constraint text */
 	const char *request_licenses;
@@ -165,6 +206,8 @@ typedef struct surgent_sink {
 	uint32_t reserved0;
 	void *context;
 	void (*node)(void *context, const surgent_node_view_t *node);
+	/* Whether the request_* fields and choices of this pending job are wanted; they are a lot of work. */
+	bool (*wants_request)(void *context, const surgent_job_view_t *job);
 	void (*job)(void *context, const surgent_job_view_t *job);
 } surgent_sink_t;
 

@@ -5,7 +5,7 @@ use surgent::policy::directives::{Directives, SaveKind};
 use surgent::policy::facts::{
     Availability, Facts, GresRequest, Holding, JobTraits, MemoryRequest, Node, Request, RunningJob, WaitingJob,
 };
-use surgent::policy::ids::{JobId, NodeIndex};
+use surgent::policy::ids::{JobId, NodeIndex, UserId};
 use surgent::policy::resources::Amounts;
 use surgent::policy::units::{Seconds, UnixTime};
 
@@ -28,6 +28,7 @@ pub fn full(nodes: u32, jobs_per_node: u32, urgent: u32) -> Facts {
             name: format!("node{index}"),
             availability: Availability::Up,
             total,
+            cpus_per_core: 1,
         });
     }
     let mut share = Amounts::new(CPUS / jobs_per_node, u64::from(CPUS / jobs_per_node) * 4000);
@@ -56,6 +57,8 @@ pub fn full(nodes: u32, jobs_per_node: u32, urgent: u32) -> Facts {
             submit: UnixTime(NOW - 60),
             blocked: false,
             tested: true,
+            hindrance: None,
+            tasks: 1,
             request: Request {
                 min_nodes: 8,
                 max_nodes: Some(8),
@@ -66,6 +69,8 @@ pub fn full(nodes: u32, jobs_per_node: u32, urgent: u32) -> Facts {
                     per_node: GPUS / 2,
                     per_job: 0,
                     per_task: 0,
+                    cpus_each: 0,
+                    memory_each_mib: 0,
                 }],
                 candidates: (0..nodes).map(NodeIndex).collect(),
                 ..Request::default()
@@ -86,6 +91,8 @@ fn job(id: u32, seat: u32, on: &[u32], share: &Amounts) -> RunningJob {
     };
     RunningJob {
         id: JobId(id),
+        array: None,
+        user: UserId::default(),
         start: UnixTime(NOW - 4000 - i64::from(vary(1, 100_000))),
         end: Some(UnixTime(NOW + 10_000 + i64::from(vary(2, 100_000)))),
         preempt_time: None,

@@ -113,7 +113,7 @@ impl<'a> Runner<'a> {
                 })?;
                 let how = match signal {
                     Some(signal) => {
-                        self.signal(job, signal)?;
+                        self.signal(job, facts, signal)?;
                         signal.to_string()
                     }
                     None => "no save possible".to_owned(),
@@ -125,7 +125,7 @@ impl<'a> Runner<'a> {
                 self.rewrite(job, facts, &[], forget_request)?;
                 log::info!("{}", notes::called_off(job));
                 if let Some(signal) = signal.filter(|signal| signal.signal.as_str() == MONITOR_SIGNAL) {
-                    self.signal(job, signal)?;
+                    self.signal(job, facts, signal)?;
                 }
                 Ok(None)
             }
@@ -179,14 +179,14 @@ impl<'a> Runner<'a> {
         text.extend(record.write_into(current));
         let mut args = vec![
             OsString::from("update"),
-            OsString::from(format!("JobId={job}")),
+            OsString::from(format!("JobId={}", address(facts, job))),
             OsString::from_vec(text),
         ];
         args.extend(more.iter().map(OsString::from));
         self.run(&self.scontrol, &args)
     }
 
-    fn signal(&self, job: JobId, signal: SaveSignal) -> Result<(), CommandError> {
+    fn signal(&self, job: JobId, facts: &Facts, signal: SaveSignal) -> Result<(), CommandError> {
         let to: &[&str] = match signal.target {
             SignalTarget::Batch => &["--batch"],
             SignalTarget::Steps => &[],
@@ -194,7 +194,7 @@ impl<'a> Runner<'a> {
         };
         let mut args: Vec<OsString> = to.iter().map(OsString::from).collect();
         args.push(format!("--signal={}", signal.signal.as_str()).into());
-        args.push(job.to_string().into());
+        args.push(address(facts, job).into());
         self.run(&self.scancel, &args)
     }
 
@@ -224,6 +224,17 @@ fn admin_comment(facts: &Facts, job: JobId) -> Option<&Vec<u8>> {
             .map(|job| &job.admin_comment)
     };
     running.or_else(parked).or_else(waiting)
+}
+
+/// How Slurm's commands are told which job is meant. By its own number, one task of an array, the last to start, would
+/// stand for all of them.
+fn address(facts: &Facts, job: JobId) -> String {
+    let running = facts.job(job).and_then(|job| job.array);
+    let parked = || facts.parked.iter().find(|parked| parked.id == job)?.array;
+    match running.or_else(parked) {
+        Some(task) => task.to_string(),
+        None => job.to_string(),
+    }
 }
 
 fn forget_request(record: &mut Record) {

@@ -17,6 +17,9 @@ use std::collections::BTreeMap;
 const ASK_AGAIN_S: Seconds = Seconds(2.0);
 /// While a gate is open the scheduler is nudged this often.
 const NUDGE_EVERY_S: Seconds = Seconds(1.0);
+/// A stopped job is not started again before this: slurmd ends a job whose credential was made in the same second in
+/// which its last run's was revoked ("Job credential revoked").
+const RESTART_AFTER_S: Seconds = Seconds(2.0);
 /// No set of victims does any more: who was asked is let off only when that has lasted for this long. After a restart
 /// of slurmctld, for one, it takes a moment until its nodes have come forward.
 const HOPELESS_MAX_S: Seconds = Seconds(20.0);
@@ -69,6 +72,15 @@ fn same_run<'a>(facts: &'a Facts, asked: &Asked) -> Option<&'a RunningJob> {
     facts
         .job(asked.job)
         .filter(|job| job.start == asked.start && !job.traits.completing)
+}
+
+/// Whom the gate lets through, if it is open.
+pub fn behind_gate(campaign: &Campaign, facts: &Facts) -> Vec<(JobId, UnixTime)> {
+    campaign
+        .active()
+        .filter(|asked| same_run(facts, asked).is_some())
+        .map(|asked| (asked.job, asked.start))
+        .collect()
 }
 
 fn release_active(campaign: &Campaign, facts: &Facts, ledger: &mut Ledger) {
@@ -289,16 +301,8 @@ impl<'a> Advance<'a> {
     }
 
     fn open_gate(&mut self, campaign: &mut Campaign) {
-        let victims: Vec<_> = campaign
-            .active()
-            .filter(|asked| same_run(self.facts, asked).is_some())
-            .map(|asked| (asked.job, asked.start))
-            .collect();
+        let victims = behind_gate(campaign, self.facts);
         self.say(campaign.urgent, notes::gate_open(campaign.urgent, &victims));
-        self.actions.push(Action::OpenGate {
-            urgent: campaign.urgent,
-            victims,
-        });
         self.actions.push(Action::Nudge);
         campaign.phase = Phase::Open {
             since: self.facts.now,
@@ -374,8 +378,12 @@ impl<'a> Advance<'a> {
     /// Winds up with everybody who is let off or was stopped; forgets those who are owed nothing.
     fn settle(&mut self, campaign: &mut Campaign) {
         let urgent = campaign.urgent;
-        let in_progress = campaign.claims();
         let facts = self.facts;
+        let may_restart = match campaign.phase {
+            Phase::Saving | Phase::Open { .. } => false,
+            // The nodes were cleared, and the credentials revoked, before this phase began.
+            Phase::Releasing { since } | Phase::GivenUp { since } => facts.now - since >= RESTART_AFTER_S,
+        };
         let actions = &mut *self.actions;
         campaign.victims.retain(|asked| {
             let let_off = asked.stance == Stance::LetOff;
@@ -414,7 +422,7 @@ impl<'a> Advance<'a> {
                         .record
                         .as_ref()
                         .is_some_and(|record| record.ask == Some(urgent));
-                    if recorded && !job.completing && !in_progress {
+                    if recorded && !job.completing && may_restart {
                         actions.push(Action::Restore {
                             job: asked.job,
                             urgent,

@@ -2,9 +2,10 @@
 //! What is known of the cluster at one moment: all that a plan may depend on.
 
 use super::directives::{Directives, Urgency};
-use super::ids::{JobId, NodeIndex};
+use super::ids::{ArrayTask, JobId, NodeIndex, UserId};
 use super::record::Record;
-use super::resources::{Amounts, GresId, GresTable};
+pub use super::request::{Choice, Counted, GresRequest, MemoryRequest, Request};
+use super::resources::{Amounts, GresTable};
 use super::units::UnixTime;
 use serde::{Deserialize, Serialize};
 
@@ -61,10 +62,10 @@ pub enum Availability {
     Down,
     /// Takes no new jobs.
     Drained,
-    /// Kept for a reservation.
+    /// In a reservation: it can take the jobs of that.
     Reserved,
-    /// Powered down, or on the way there or back.
-    PoweredDown,
+    /// On its way to being powered down. One that is powered down counts as up: Slurm powers it up for a job.
+    PoweringDown,
 }
 
 /// One node.
@@ -78,6 +79,9 @@ pub struct Node {
     pub availability: Availability,
     /// All that jobs may use on it, used or not.
     pub total: Amounts,
+    /// CPUs of one core. A job holds whole cores, also where it uses one CPU of each.
+    #[serde(default = "one")]
+    pub cpus_per_core: u32,
 }
 
 /// What a job holds on one node.
@@ -107,8 +111,12 @@ pub struct JobTraits {
     pub suspended: bool,
     /// It is a component of a heterogeneous job.
     pub het: bool,
-    /// Slurm itself exempts it from preemption at present (PreemptExemptTime).
+    /// Slurm itself exempts it from preemption at present (PreemptExemptTime, min_exempt_priority).
     pub exempt: bool,
+    /// Other jobs of its kind may use its CPUs, too (OverSubscribe).
+    pub shared: bool,
+    /// Its nodes are kept for its user's jobs (`--exclusive=user`).
+    pub user_node: bool,
 }
 
 /// A job that holds resources.
@@ -116,6 +124,12 @@ pub struct JobTraits {
 pub struct RunningJob {
     /// Its id.
     pub id: JobId,
+    /// Which task of which array it is.
+    #[serde(default)]
+    pub array: Option<ArrayTask>,
+    /// Whose it is.
+    #[serde(default)]
+    pub user: UserId,
     /// When this run of it began; tells this run from the next.
     pub start: UnixTime,
     /// When its time limit ends it; `None` without a limit.
@@ -164,11 +178,17 @@ pub struct WaitingJob {
     pub submit: UnixTime,
     /// Free resources would not start it: it is held, or waits for another job, a date or a limit.
     pub blocked: bool,
+    /// Which of these, where it is known.
+    #[serde(default)]
+    pub hindrance: Option<Hindrance>,
     /// Slurm has tried to start it. Before that it is not known whether something stands in its way that no victim
     /// can mend.
     pub tested: bool,
     /// What it asks for.
     pub request: Request,
+    /// How many such jobs this is: tasks of an array wait under one id. 1 for others.
+    #[serde(default = "one")]
+    pub tasks: u32,
     /// Surgent's record of it.
     pub record: Option<Record>,
     /// The whole AdminComment.
@@ -176,11 +196,44 @@ pub struct WaitingJob {
     pub admin_comment: Vec<u8>,
 }
 
+/// Why a waiting job would not start on free nodes either. The names are stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hindrance {
+    /// Its user or an administrator holds it.
+    Held,
+    /// It is not to start before a date.
+    Date,
+    /// It waits for another job.
+    Dependency,
+    /// It waits for licences.
+    Licenses,
+    /// As many tasks of its array run as may run at once.
+    Limit,
+    /// Its reservation has not begun, or is over.
+    Reservation,
+    /// Nodes that it must have are down, drained or reserved.
+    Nodes,
+    /// Its partition is down, gone, or too small for it.
+    Partition,
+    /// No node is as it wants it.
+    Constraints,
+    /// It is a component of a heterogeneous job, which Surgent does not serve.
+    HetJob,
+    /// It is still being cleaned up from its last run.
+    Completing,
+    /// Something else; Slurm knows the reason.
+    Other,
+}
+
 /// A waiting job that Surgent still owes something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ParkedJob {
     /// Its id.
     pub id: JobId,
+    /// Which task of which array it is.
+    #[serde(default)]
+    pub array: Option<ArrayTask>,
     /// Slurm will not start it before this.
     pub begin: UnixTime,
     /// Still being cleaned up from its last run.
@@ -194,60 +247,6 @@ pub struct ParkedJob {
     pub admin_comment: Vec<u8>,
 }
 
-/// What a waiting job asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Request {
-    /// At least so many nodes.
-    pub min_nodes: u32,
-    /// At most so many.
-    pub max_nodes: Option<u32>,
-    /// CPUs in all.
-    pub min_cpus: u32,
-    /// Tasks in all.
-    pub tasks: Option<u32>,
-    /// Tasks on each node.
-    pub tasks_per_node: Option<u32>,
-    /// CPUs for each task.
-    pub cpus_per_task: u32,
-    /// CPUs on each node at least.
-    pub cpus_per_node: u32,
-    /// Memory.
-    pub memory: MemoryRequest,
-    /// Generic resources.
-    pub gres: Vec<GresRequest>,
-    /// Whole nodes, shared with nobody.
-    pub whole_node: bool,
-    /// Nodes that it may use.
-    pub candidates: Vec<NodeIndex>,
-    /// Nodes that it must have.
-    pub required: Vec<NodeIndex>,
-}
-
-/// Memory that a job asks for, in MiB.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MemoryRequest {
-    /// It does not say.
-    #[default]
-    Unsaid,
-    /// So much on each node.
-    PerNode(u64),
-    /// So much for each CPU.
-    PerCpu(u64),
-    /// All that its nodes have (`--mem=0`).
-    AllOfNode,
-}
-
-/// One generic resource that a job asks for; a count of 0 is not asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GresRequest {
-    /// Which.
-    pub id: GresId,
-    /// `--gres`, `--gpus-per-node`.
-    pub per_node: u64,
-    /// `--gpus`.
-    pub per_job: u64,
-    /// `--gpus-per-task`.
-    pub per_task: u64,
+fn one() -> u32 {
+    1
 }

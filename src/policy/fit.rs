@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Would a job fit? What is free on every node, and what a job needs of a set of nodes.
+//! Would a job fit? What is free on every node, and who is in the way.
 //!
 //! This follows what Slurm's select/cons_tres checks for nodes, CPUs, memory and generic resources. Slurm has the
 //! last word: a plan that it does not agree with is given up, never forced.
 
-use super::facts::{Availability, Facts, MemoryRequest, Request, RunningJob};
-use super::ids::{JobId, NodeIndex};
+pub use super::demand::Demand;
+use super::facts::{Availability, Facts, MemoryRequest, Node, RunningJob};
+use super::ids::{JobId, NodeIndex, UserId};
 use super::resources::Amounts;
 
 /// What each usable node has free, and who is on it.
@@ -20,30 +21,64 @@ pub struct Ledger {
 struct Slot {
     node: NodeIndex,
     total: Amounts,
+    /// Memory and generic resources.
     free: Amounts,
+    /// CPUs in use, counted once for each job that uses them.
+    used_cpus: u64,
+    cpus_per_core: u32,
     /// Who holds something here: running jobs, and urgent jobs for which room was set aside.
     occupants: Vec<JobId>,
+    /// Its occupant lets nobody else in.
+    exclusive: bool,
+    /// Whether its occupants share CPUs; `None` without any.
+    shared: Option<bool>,
+    /// It is in a reservation.
+    reserved: bool,
+    users: Users,
+    /// Whose jobs alone it is kept for.
+    owner: Option<UserId>,
+}
+
+/// Whose jobs are on a node, but for those that have it alone.
+///
+/// This stays as it is when jobs are released: for `--exclusive=user`, Slurm looks at who is there before it looks at
+/// who might make way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Users {
+    #[default]
+    Nobody,
+    One(UserId),
+    Several,
+}
+
+/// What somebody takes of a node.
+struct Share<'a> {
+    id: JobId,
+    user: Option<UserId>,
+    amounts: &'a Amounts,
+    whole_node: bool,
+    user_node: bool,
+    shared: bool,
 }
 
 impl Ledger {
     /// The cluster as it is. Nodes that can take no job are left out.
     pub fn of(facts: &Facts) -> Self {
-        let mut slots: Vec<Slot> = facts
-            .nodes
-            .iter()
-            .filter(|node| node.availability == Availability::Up)
-            .map(|node| Slot {
-                node: node.index,
-                total: node.total.clone(),
-                free: node.total.clone(),
-                occupants: Vec::new(),
-            })
-            .collect();
+        let usable = |node: &&Node| matches!(node.availability, Availability::Up | Availability::Reserved);
+        let mut slots: Vec<Slot> = facts.nodes.iter().filter(usable).map(Slot::of).collect();
         slots.sort_by_key(|slot| slot.node);
         let mut ledger = Self { slots };
         for job in facts.running.iter().filter(|job| !job.traits.completing) {
             for holding in &job.holdings {
-                ledger.occupy(holding.node, job.id, &holding.amounts, job.traits.whole_node);
+                let share = Share {
+                    id: job.id,
+                    user: Some(job.user),
+                    amounts: &holding.amounts,
+                    whole_node: job.traits.whole_node,
+                    user_node: job.traits.user_node,
+                    shared: job.traits.shared,
+                };
+                ledger.occupy(holding.node, &share);
             }
         }
         ledger
@@ -70,43 +105,35 @@ impl Ledger {
     /// Gives back all that `job` holds.
     pub fn release(&mut self, job: &RunningJob) {
         for holding in &job.holdings {
-            let Some(slot) = self.slot_mut(holding.node) else {
-                continue;
-            };
-            let Some(at) = slot.occupants.iter().position(|id| *id == job.id) else {
-                continue;
-            };
-            slot.occupants.remove(at);
-            if slot.occupants.is_empty() {
-                slot.free = slot.total.clone();
-            } else {
-                slot.free.add(&holding.amounts);
+            if let Some(slot) = self.slot_mut(holding.node) {
+                slot.release(job.id, &holding.amounts);
             }
         }
     }
 
     /// Sets room aside on `nodes` for a waiting job, so that the next one does not count on it too.
     ///
-    /// Totals are taken from the nodes in order, as much as each has beyond the share that every node must give.
+    /// `nodes` are what [`Ledger::fits`] or [`Demand::choose`] gave. Totals are taken from the nodes in order, as much as
+    /// each has beyond the share that every node must give.
     pub fn reserve(&mut self, id: JobId, demand: &Demand, nodes: &[NodeIndex]) {
+        let demand = demand.way_onto(nodes);
         let mut open = demand.total.clone();
         for &node in nodes {
-            let Some(offer) = self.offer(node, demand) else {
+            let Some((offer, slot)) = self.offer(node, demand).zip(self.slot(node)) else {
                 continue;
             };
-            let mut share = demand.per_node.clone();
-            share.cpus = share.cpus.max(open.cpus.min(offer.cpus));
-            for &(kind, left) in open.clone().gres_counts() {
-                let have = share.gres(kind);
-                share.add_gres(kind, left.min(offer.gres(kind)).saturating_sub(have));
-            }
-            match demand.memory {
-                MemoryRequest::PerCpu(mib) => share.memory_mib = mib.saturating_mul(u64::from(share.cpus)),
-                MemoryRequest::AllOfNode => share.memory_mib = offer.memory_mib,
-                MemoryRequest::PerNode(_) | MemoryRequest::Unsaid => {}
-            }
-            open.take(&share);
-            self.occupy(node, id, &share, demand.whole_node);
+            let taken = demand.share(&offer, &open);
+            open.take(&taken);
+            let amounts = demand.held(&taken, &slot.total, slot.cpus_per_core);
+            let share = Share {
+                id,
+                user: demand.user,
+                amounts: &amounts,
+                whole_node: demand.whole_node,
+                user_node: demand.user_node,
+                shared: demand.jobs_per_cpu.is_some(),
+            };
+            self.occupy(node, &share);
         }
     }
 
@@ -118,7 +145,7 @@ impl Ledger {
     /// What `node` can give to `demand` as things are, or `None` where that is less than every node must give.
     pub fn offer(&self, node: NodeIndex, demand: &Demand) -> Option<Amounts> {
         let slot = self.slot(node)?;
-        slot.offer(&slot.free, !slot.occupants.is_empty(), demand)
+        slot.offer(&slot.free, slot.used_cpus, !slot.occupants.is_empty(), demand)
     }
 
     /// What `node` could give to `demand` if each of `gone` had left it: jobs that are on it, with what they hold there.
@@ -132,177 +159,114 @@ impl Ledger {
     ) -> Option<Amounts> {
         let slot = self.slot(node)?;
         if gone.len() >= slot.occupants.len() {
-            return slot.offer(&slot.total, false, demand);
+            return slot.offer(&slot.total, 0, false, demand);
         }
         let mut free = slot.free.clone();
+        let mut used_cpus = slot.used_cpus;
         for held in gone {
             free.add(held);
+            used_cpus = used_cpus.saturating_sub(u64::from(held.cpus));
         }
-        slot.offer(&free, true, demand)
+        slot.offer(&free, used_cpus, true, demand)
     }
 
-    /// A set of `candidates` on which `demand` fits as things are, or `None`.
+    /// A set of nodes on which `demand` fits as things are, in whatever way, or `None`.
     pub fn fits(&self, demand: &Demand) -> Option<Vec<NodeIndex>> {
-        let offers = demand
-            .candidates
-            .iter()
-            .filter_map(|&node| Some((node, self.offer(node, demand)?)))
-            .collect();
-        demand.choose(offers)
+        demand.ways().find_map(|way| {
+            let offers = way
+                .candidates
+                .iter()
+                .filter_map(|&node| Some((node, self.offer(node, way)?)))
+                .collect();
+            way.choose(offers)
+        })
     }
 
-    fn occupy(&mut self, node: NodeIndex, id: JobId, amounts: &Amounts, whole_node: bool) {
+    fn occupy(&mut self, node: NodeIndex, share: &Share<'_>) {
         if let Some(slot) = self.slot_mut(node) {
-            slot.free.take(amounts);
-            if whole_node {
-                slot.free = Amounts::default();
-            }
-            slot.occupants.push(id);
+            slot.occupy(share);
         }
     }
 }
 
 impl Slot {
-    /// See [`Ledger::offer`]; with `free` in the place of what is free now.
-    fn offer(&self, free: &Amounts, occupied: bool, demand: &Demand) -> Option<Amounts> {
-        if demand.whole_node && occupied {
+    fn of(node: &Node) -> Self {
+        Self {
+            node: node.index,
+            total: node.total.clone(),
+            free: node.total.clone(),
+            used_cpus: 0,
+            cpus_per_core: node.cpus_per_core.max(1),
+            occupants: Vec::new(),
+            exclusive: false,
+            shared: None,
+            reserved: node.availability == Availability::Reserved,
+            users: Users::Nobody,
+            owner: None,
+        }
+    }
+
+    fn occupy(&mut self, share: &Share<'_>) {
+        self.free.take(share.amounts);
+        self.used_cpus += u64::from(share.amounts.cpus);
+        self.occupants.push(share.id);
+        self.exclusive |= share.whole_node;
+        self.shared = Some(share.shared || self.shared == Some(true));
+        if share.user_node {
+            self.owner = share.user.or(self.owner);
+        }
+        if let Some(user) = share.user.filter(|_| !share.whole_node) {
+            self.users = match self.users {
+                Users::Nobody => Users::One(user),
+                Users::One(other) if other == user => self.users,
+                _ => Users::Several,
+            };
+        }
+    }
+
+    fn release(&mut self, id: JobId, held: &Amounts) {
+        let Some(at) = self.occupants.iter().position(|occupant| *occupant == id) else {
+            return;
+        };
+        self.occupants.remove(at);
+        self.used_cpus = self.used_cpus.saturating_sub(u64::from(held.cpus));
+        self.free.add(held);
+        if self.occupants.is_empty() {
+            self.free = self.total.clone();
+            self.used_cpus = 0;
+            self.exclusive = false;
+            self.shared = None;
+        }
+    }
+
+    /// Whether `demand` may be here at all, beside the occupants.
+    fn admits(&self, occupied: bool, demand: &Demand) -> bool {
+        let among_others = occupied
+            && (self.exclusive || demand.whole_node || self.shared != Some(demand.jobs_per_cpu.is_some()));
+        let foreign = demand.user.is_some_and(|user| {
+            self.owner.is_some_and(|owner| owner != user)
+                || demand.user_node && self.users != Users::Nobody && self.users != Users::One(user)
+        });
+        !among_others && !foreign && (demand.in_reservation || !self.reserved)
+    }
+
+    /// See [`Ledger::offer`]; with `free` and `used_cpus` in the place of what is so now.
+    fn offer(&self, free: &Amounts, used_cpus: u64, occupied: bool, demand: &Demand) -> Option<Amounts> {
+        if !self.admits(occupied, demand) {
             return None;
         }
         if demand.memory == MemoryRequest::AllOfNode && free.memory_mib < self.total.memory_mib {
             return None;
         }
+        let jobs_per_cpu = u64::from(demand.jobs_per_cpu.unwrap_or(1).max(1));
+        let all_cpus = u64::from(self.total.cpus).saturating_mul(jobs_per_cpu);
+        let free_cpus = all_cpus.saturating_sub(used_cpus).min(u64::from(self.total.cpus));
         let mut offer = free.clone();
-        if let MemoryRequest::PerCpu(mib) = demand.memory {
-            let by_memory = offer.memory_mib / mib.max(1);
-            offer.cpus = offer.cpus.min(u32::try_from(by_memory).unwrap_or(u32::MAX));
-        }
+        offer.cpus = u32::try_from(free_cpus).unwrap_or(u32::MAX);
+        demand.limit(self.node, self.cpus_per_core, &mut offer)?;
         offer.covers(&demand.per_node).then_some(offer)
     }
 }
 
-/// A [`Request`] worked out into what each node and all nodes together must give.
-#[derive(Clone, Debug)]
-pub struct Demand {
-    /// At least so many nodes.
-    pub min_nodes: usize,
-    /// At most so many nodes.
-    pub max_nodes: usize,
-    /// What every node must give.
-    pub per_node: Amounts,
-    /// What all nodes must give together: CPUs and generic resources.
-    pub total: Amounts,
-    /// Memory, where it goes by CPU.
-    pub memory: MemoryRequest,
-    /// Whole nodes.
-    pub whole_node: bool,
-    /// Nodes that it may use, sorted.
-    pub candidates: Vec<NodeIndex>,
-    /// Nodes that it must have.
-    pub required: Vec<NodeIndex>,
-}
-
-impl Demand {
-    /// Works out `request`.
-    pub fn of(request: &Request) -> Self {
-        let cpus_per_task = request.cpus_per_task.max(1);
-        let min_nodes = request.min_nodes.max(1);
-        let tasks = match (request.tasks, request.tasks_per_node) {
-            (Some(tasks), _) => tasks,
-            (None, Some(per_node)) => per_node.saturating_mul(min_nodes),
-            (None, None) => min_nodes,
-        };
-        let tasks_on_node = request.tasks_per_node.unwrap_or(1).max(1);
-        let cpus_per_node = request
-            .cpus_per_node
-            .max(tasks_on_node.saturating_mul(cpus_per_task));
-        let cpus_total = request
-            .min_cpus
-            .max(tasks.saturating_mul(cpus_per_task))
-            .max(cpus_per_node.saturating_mul(min_nodes));
-
-        let memory_mib = match request.memory {
-            MemoryRequest::PerNode(mib) => mib,
-            MemoryRequest::PerCpu(mib) => mib.saturating_mul(u64::from(cpus_per_node)),
-            MemoryRequest::Unsaid | MemoryRequest::AllOfNode => 0,
-        };
-        let mut per_node = Amounts::new(cpus_per_node, memory_mib);
-        let mut total = Amounts::new(cpus_total, 0);
-        for gres in &request.gres {
-            let on_node = gres
-                .per_node
-                .max(gres.per_task.saturating_mul(u64::from(tasks_on_node)));
-            let in_all = gres
-                .per_job
-                .max(gres.per_task.saturating_mul(u64::from(tasks)))
-                .max(on_node.saturating_mul(u64::from(min_nodes)));
-            per_node.add_gres(gres.id, on_node);
-            total.add_gres(gres.id, in_all);
-        }
-        let mut candidates = request.candidates.clone();
-        candidates.sort_unstable();
-        Self {
-            min_nodes: min_nodes as usize,
-            max_nodes: request
-                .max_nodes
-                .map_or(usize::MAX, |most| most.max(min_nodes) as usize),
-            per_node,
-            total,
-            memory: request.memory,
-            whole_node: request.whole_node,
-            candidates,
-            required: request.required.clone(),
-        }
-    }
-
-    /// The nodes among `offers` (what each can give, from [`Ledger::offer`]) on which this fits together, or `None`.
-    ///
-    /// Takes the required nodes, then those that offer most, so that the fewest are used.
-    pub fn choose(&self, mut offers: Vec<(NodeIndex, Amounts)>) -> Option<Vec<NodeIndex>> {
-        let scarce = self.total.gres_counts().first().map(|entry| entry.0);
-        offers.sort_by_key(|(node, offer)| {
-            let wanted = !self.required.contains(node);
-            let rich = scarce.map_or(u64::from(offer.cpus), |kind| offer.gres(kind));
-            (wanted, std::cmp::Reverse(rich), *node)
-        });
-        let mut open = self.total.clone();
-        let mut nodes = Vec::new();
-        for (node, offer) in offers {
-            let enough = nodes.len() >= self.min_nodes && open == Amounts::default();
-            if enough || nodes.len() == self.max_nodes {
-                break;
-            }
-            open.take(&offer);
-            nodes.push(node);
-        }
-        let satisfied = nodes.len() >= self.min_nodes
-            && open == Amounts::default()
-            && self.required.iter().all(|node| nodes.contains(node));
-        satisfied.then_some(nodes)
-    }
-
-    /// This demand spread evenly over exactly `nodes` nodes: each then gives its part of the totals.
-    pub fn spread_over(&self, nodes: usize) -> Self {
-        let parts = nodes.max(1);
-        let mut even = self.clone();
-        even.min_nodes = parts;
-        even.max_nodes = parts;
-        let cpus = u32::try_from((self.total.cpus as usize).div_ceil(parts)).unwrap_or(u32::MAX);
-        even.per_node.cpus = even.per_node.cpus.max(cpus);
-        for &(kind, count) in self.total.gres_counts() {
-            let part = count.div_ceil(parts as u64);
-            let have = even.per_node.gres(kind);
-            even.per_node.add_gres(kind, part.saturating_sub(have));
-        }
-        if let MemoryRequest::PerCpu(mib) = self.memory {
-            even.per_node.memory_mib = mib.saturating_mul(u64::from(even.per_node.cpus));
-        }
-        even
-    }
-
-    /// The numbers of nodes worth trying: from the fewest that may do to the most that may help.
-    pub fn node_counts(&self) -> std::ops::RangeInclusive<usize> {
-        let most_useful = (self.total.cpus as usize).max(self.min_nodes);
-        let most = self.max_nodes.min(self.candidates.len()).min(most_useful);
-        self.min_nodes..=most
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -19,3 +19,23 @@ impl fmt::Display for JobId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NodeIndex(pub u32);
+
+/// Slurm's number of a user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct UserId(pub u32);
+
+/// One task of a job array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ArrayTask {
+    /// The array's own number, which one of its tasks has, too.
+    pub array: JobId,
+    /// The task's number in the array.
+    pub task: u32,
+}
+
+impl fmt::Display for ArrayTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}_{}", self.array, self.task)
+    }
+}

@@ -3,7 +3,7 @@
 
 use super::book::Asked;
 use super::eligibility::Refusal;
-use super::facts::Facts;
+use super::facts::{Facts, Hindrance};
 use super::ids::JobId;
 use super::plan::{Plan, Victim, Wait};
 use super::units::UnixTime;
@@ -89,6 +89,25 @@ pub fn no_set(urgent: JobId, refused: &BTreeMap<JobId, Refusal>) -> String {
     format!("job {urgent} waits: no set of jobs that may be stopped makes it fit ({protected})")
 }
 
+/// Free nodes would not start the urgent job either.
+pub fn blocked(urgent: JobId, hindrance: Hindrance) -> String {
+    let why = match hindrance {
+        Hindrance::Held => "it is held",
+        Hindrance::Date => "it is not to start yet",
+        Hindrance::Dependency => "it waits for another job",
+        Hindrance::Licenses => "it lacks licenses",
+        Hindrance::Limit => "as many tasks of its array run as may run at once",
+        Hindrance::Reservation => "its reservation has not begun or is over",
+        Hindrance::Nodes => "nodes that it must have are down, drained or reserved",
+        Hindrance::Partition => "its partition is down, or smaller than the job",
+        Hindrance::Constraints => "no node is as it asks for",
+        Hindrance::HetJob => "it is part of a heterogeneous job, which Surgent does not serve",
+        Hindrance::Completing => "its last run is still being cleaned up",
+        Hindrance::Other => "Slurm names a reason that free nodes do not mend (see its Reason in squeue)",
+    };
+    format!("job {urgent} waits: {why}; nobody is stopped for that")
+}
+
 /// A victim has saved.
 pub fn saved(asked: &Asked, urgent: JobId) -> String {
     let after_s = asked.saved.map_or(0, |saved| saved.0 - asked.asked.0);
@@ -121,6 +140,11 @@ pub fn gate_open(urgent: JobId, victims: &[(JobId, UnixTime)]) -> String {
 /// The urgent job runs.
 pub fn started(urgent: JobId) -> String {
     format!("job {urgent} has started; gate shut")
+}
+
+/// A task of an urgent array runs, and others wait.
+pub fn task_started(urgent: JobId) -> String {
+    format!("a task of job {urgent} has started; the gate to its victims is shut")
 }
 
 /// The urgent job is gone, held or blocked.

@@ -149,7 +149,7 @@ fn helpful<'a>(facts: &'a Facts, demand: &Demand, beliefs: &'a [Belief]) -> Help
         .zip(beliefs)
         .filter(|(job, _)| {
             let mut nodes = job.holdings.iter().map(|holding| holding.node);
-            nodes.any(|node| demand.candidates.binary_search(&node).is_ok())
+            nodes.any(|node| demand.may_use(node))
         })
         .collect();
     helpful.sort_by_key(|(job, _)| job.id);
@@ -196,7 +196,11 @@ impl<'a> Case<'a> {
             }
         }
         let wait_weight = self.settings.urgent.wait_weight;
-        let selection = select(self.ledger, &self.demand, &candidates, wait_weight);
+        let selection = self
+            .demand
+            .ways()
+            .filter_map(|way| select(self.ledger, way, &candidates, wait_weight))
+            .min_by(|a, b| a.total_gpu_s.total_cmp(&b.total_gpu_s));
         let total_gpu_s = selection.as_ref().map(|selection| selection.total_gpu_s);
         if let Some(wait) = self.wait(total_gpu_s) {
             return Outcome::Wait(wait);
@@ -210,6 +214,8 @@ impl<'a> Case<'a> {
     fn ways(&self, job: &RunningJob, belief: &Belief) -> Result<SaveWays, Refusal> {
         match self.constraints.barred.get(&job.id) {
             Some(refusal) => Err(*refusal),
+            // Slurm never stops the job that is to be enlarged.
+            None if self.urgent.request.expands == Some(job.id) => Err(Refusal::SlurmExempt),
             None => {
                 let patience_over = self.constraints.patience_over;
                 examine(job, belief, self.facts.now, patience_over, self.settings)
@@ -299,7 +305,11 @@ impl<'a> Case<'a> {
         if ending.is_empty() {
             return None;
         }
-        let soonest = soonest(self.ledger, &self.demand, &ending)?;
+        let soonest = self
+            .demand
+            .ways()
+            .filter_map(|way| soonest(self.ledger, way, &ending))
+            .min_by(|a, b| a.after_s.total_cmp(&b.after_s))?;
         Some(Wait {
             urgent: self.urgent.id,
             until: after(self.facts.now, Seconds(soonest.after_s)),

@@ -111,6 +111,16 @@ impl Amounts {
         }
     }
 
+    /// Leaves at most `most` of `id`.
+    pub fn keep_gres(&mut self, id: GresId, most: u64) {
+        if let Ok(at) = self.gres.binary_search_by_key(&id, |entry| entry.0) {
+            self.gres[at].1 = self.gres[at].1.min(most);
+            if most == 0 {
+                self.gres.remove(at);
+            }
+        }
+    }
+
     /// Adds all of `other`.
     pub fn add(&mut self, other: &Self) {
         self.cpus = self.cpus.saturating_add(other.cpus);

@@ -4,7 +4,7 @@
 //! A step may be taken as often as one likes, at any moment, also after slurmctld was killed half-way: what has to
 //! be done follows from what the facts show, not from what was done before.
 
-use super::advance::{Advance, release};
+use super::advance::{Advance, behind_gate, release};
 use super::book::{Action, Asked, Book, Campaign, Fitting, Phase, Stance};
 use super::eligibility::Refusal;
 use super::facts::{Facts, WaitingJob};
@@ -17,6 +17,8 @@ use super::settings::{Mode, Settings};
 use super::units::{Seconds, UnixTime};
 use std::collections::BTreeMap;
 
+/// Of one array at most so many tasks are planned for at a time.
+const TASKS_MAX: usize = 64;
 /// While an urgent job fits, the scheduler is nudged this often.
 const NUDGE_EVERY_S: Seconds = Seconds(2.0);
 /// Slurm is given this long to try an urgent job by itself before anybody is asked to make way for it.
@@ -38,6 +40,7 @@ pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> 
     }
 
     let mut ledger = Ledger::of(facts);
+    wind_up_served(book, facts, &mut actions);
     book.campaigns
         .sort_by_key(|campaign| queue_position(facts, campaign.urgent));
     for at in 0..book.campaigns.len() {
@@ -57,7 +60,41 @@ pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> 
         begin(book, facts, settings, &mut ledger, &mut actions);
     }
     forget_gone(book, facts);
+    open_gates(book, facts, &mut actions);
     actions
+}
+
+/// The gates that are to be open, before all other actions: whoever is nudged is to find them so.
+fn open_gates(book: &Book, facts: &Facts, actions: &mut Vec<Action>) {
+    let mut gates: BTreeMap<JobId, Vec<(JobId, UnixTime)>> = BTreeMap::new();
+    for campaign in &book.campaigns {
+        if matches!(campaign.phase, Phase::Open { .. }) {
+            let victims = behind_gate(campaign, facts);
+            gates.entry(campaign.urgent).or_default().extend(victims);
+        }
+    }
+    // The tasks of an array have a gate in common; one of them may have been served.
+    actions.retain(|action| !matches!(action, Action::ShutGate { urgent } if gates.contains_key(urgent)));
+    let open = gates
+        .into_iter()
+        .map(|(urgent, victims)| Action::OpenGate { urgent, victims });
+    actions.splice(0..0, open);
+}
+
+/// For each task of an array that waits there is one campaign at most; of more, those are wound up whose victims are
+/// gone, as a task runs in their place.
+fn wind_up_served(book: &mut Book, facts: &Facts, actions: &mut Vec<Action>) {
+    for job in &facts.waiting {
+        let mut in_progress: Vec<usize> = (0..book.campaigns.len())
+            .filter(|at| book.campaigns[*at].urgent == job.id && book.campaigns[*at].claims())
+            .collect();
+        in_progress.sort_by_key(|at| behind_gate(&book.campaigns[*at], facts).len());
+        let surplus = in_progress.len().saturating_sub(job.tasks.max(1) as usize);
+        for at in in_progress.into_iter().take(surplus) {
+            super::advance::say(&mut book.said, actions, job.id, notes::task_started(job.id));
+            release(&mut book.campaigns[at], facts.now, actions);
+        }
+    }
 }
 
 /// Whether anything is left to do or to wait for, so that another step is needed soon.
@@ -167,16 +204,27 @@ fn begin(
     ledger: &mut Ledger,
     actions: &mut Vec<Action>,
 ) {
+    for job in &facts.waiting {
+        let in_campaign = book.campaigns.iter().any(|campaign| campaign.urgent == job.id);
+        if let Some(hindrance) = job.hindrance.filter(|_| !in_campaign) {
+            super::advance::say(&mut book.said, actions, job.id, notes::blocked(job.id, hindrance));
+        }
+    }
     let mut waiting: Vec<&WaitingJob> = facts
         .waiting
         .iter()
         .filter(|job| !job.blocked)
-        .filter(|job| !book.campaigns.iter().any(|campaign| campaign.urgent == job.id))
+        .flat_map(|job| std::iter::repeat_n(job, unserved(book, job)))
         .collect();
     waiting.sort_by_key(|job| (std::cmp::Reverse(job.priority), job.id));
     // Jobs whose own end is waited for.
     let mut spoken_for = BTreeMap::new();
+    let mut hopeless = None;
     for urgent in waiting {
+        // One task of an array is like the other.
+        if hopeless == Some(urgent.id) {
+            continue;
+        }
         let mut barred = claimed(&book.campaigns, None);
         barred.extend(&spoken_for);
         let constraints = Constraints {
@@ -204,6 +252,7 @@ fn begin(
                 super::advance::say(&mut book.said, actions, urgent.id, notes::wait(&wait));
             }
             Outcome::NoSet { refused } => {
+                hopeless = Some(urgent.id);
                 super::advance::say(
                     &mut book.said,
                     actions,
@@ -221,6 +270,21 @@ fn begin(
             }
         }
     }
+}
+
+/// For how many jobs of those that `waiting` stands for nobody makes way yet.
+fn unserved(book: &Book, waiting: &WaitingJob) -> usize {
+    let of_it = || {
+        book.campaigns
+            .iter()
+            .filter(|campaign| campaign.urgent == waiting.id)
+    };
+    let wanted = (waiting.tasks as usize).min(TASKS_MAX);
+    if wanted == 1 || of_it().any(|campaign| matches!(campaign.phase, Phase::GivenUp { .. })) {
+        // What was begun for a job is wound up before anything else is begun for it.
+        return usize::from(of_it().next().is_none());
+    }
+    wanted.saturating_sub(of_it().filter(|campaign| campaign.claims()).count())
 }
 
 /// Takes what `leaving` will leave, and what is free, for `urgent`.

@@ -128,23 +128,14 @@ bool surgent_view_held_gres(const job_record_t *job, surgent_arena_t *arena, sur
 typedef struct requested_gres {
 	surgent_gres_request_t *entries;
 	size_t capacity;
+	bool memory_set; /* the job says itself how much memory it wants */
 	surgent_job_view_t *view;
 } requested_gres_t;
 
-/* --cpus-per-gpu and --mem-per-gpu, or the partition's defaults for them. */
-static void add_companions(surgent_job_view_t *view, const gres_job_state_t *job_gres)
+/* --mem-per-gpu, or the partition's default for it. */
+static uint64_t memory_each_mib(const gres_job_state_t *job_gres)
 {
-	const uint64_t per_node = surgent_amount(job_gres->gres_per_node);
-	const uint64_t cpus = per_node * (job_gres->cpus_per_gres ? job_gres->cpus_per_gres : job_gres->def_cpus_per_gres);
-	const uint64_t memory_mib =
-		per_node * surgent_amount(job_gres->mem_per_gres ? job_gres->mem_per_gres : job_gres->def_mem_per_gres);
-
-	if (cpus > view->request_cpus_per_node && cpus < SURGENT_NONE32)
-		view->request_cpus_per_node = (uint32_t)cpus;
-	if (memory_mib) {
-		view->request_memory_mib = memory_mib;
-		view->flags &= ~(SURGENT_JOB_MEM_PER_CPU | SURGENT_JOB_ALL_MEMORY);
-	}
+	return surgent_amount(job_gres->mem_per_gres ? job_gres->mem_per_gres : job_gres->def_mem_per_gres);
 }
 
 static int visit_requested_gres(void *item, void *context)
@@ -163,14 +154,20 @@ static int visit_requested_gres(void *item, void *context)
 		.per_job = surgent_amount(job_gres->gres_per_job),
 		.per_task = surgent_amount(job_gres->gres_per_task),
 		.per_socket = surgent_amount(job_gres->gres_per_socket),
+		/* The same of CPUs. */
+		.cpus_each = job_gres->cpus_per_gres ? job_gres->cpus_per_gres : job_gres->def_cpus_per_gres,
+		.memory_each_mib = requested->memory_set ? 0 : memory_each_mib(job_gres),
 	};
-	add_companions(view, job_gres);
 	return GO_ON;
 }
 
 bool surgent_view_requested_gres(const job_record_t *job, surgent_arena_t *arena, surgent_job_view_t *view)
 {
-	requested_gres_t requested = { .capacity = list_length(job->gres_list_req), .view = view };
+	requested_gres_t requested = {
+		.capacity = list_length(job->gres_list_req),
+		.memory_set = (job->bit_flags & JOB_MEM_SET) != 0,
+		.view = view,
+	};
 
 	if (!requested.capacity)
 		return true;

@@ -14,7 +14,7 @@ bool surgent_view_node_gres(const node_record_t *node, surgent_arena_t *arena, s
 bool surgent_view_held_gres(const job_record_t *job, surgent_arena_t *arena, surgent_holding_t *holdings,
 			    uint32_t holding_count);
 
-/* What the job asks for, and the CPUs and memory that this brings with it on each node. */
+/* What the job asks for. */
 bool surgent_view_requested_gres(const job_record_t *job, surgent_arena_t *arena, surgent_job_view_t *view);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The parts of a job's view that need memory. All of it is of the arena; each returns false when it is out. */
+/* What a running job holds: the part of its view that needs memory. All of it is of the arena; each returns false when it is out. */
 #ifndef SURGENT_JOB_PARTS_H
 #define SURGENT_JOB_PARTS_H
 
@@ -9,8 +9,5 @@
 
 /* What a running or suspended job holds on each of its nodes. */
 bool surgent_view_holdings(const job_record_t *job, surgent_arena_t *arena, surgent_job_view_t *view);
-
-/* What a pending job asks for, and where it may run. */
-bool surgent_view_request(const job_record_t *job, surgent_arena_t *arena, surgent_job_view_t *view);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #define SIZES(X)                                                                                                    \
-	X(gres) X(node_view) X(holding) X(gres_request) X(job_view) X(sink) X(host) X(answer) X(request_view)       \
+	X(gres) X(node_view) X(holding) X(gres_request) X(choice) X(job_view) X(sink) X(host) X(answer) X(request_view)       \
 		X(subject_view) X(pair_view)
 
 #define DECLARE(name) size_t surgent_layout_##name(void);

@@ -5,6 +5,7 @@
 #include "compat.h"
 #include "gres_views.h"
 #include "job_parts.h"
+#include "request.h"
 #include "views.h"
 
 typedef struct walk {
@@ -89,7 +90,21 @@ static bool view_qos(const job_record_t *job, surgent_arena_t *arena, surgent_jo
 	return view->qos || !has_name;
 }
 
-static bool view_parts(job_record_t *job, surgent_arena_t *arena, surgent_job_view_t *view)
+/* Slurm's own rules about who is not preempted, beside what the plugin says. */
+static bool is_exempt(job_record_t *job)
+{
+#if SURGENT_HAS_PREEMPT_PARAMETERS
+	static const char key[] = "min_exempt_priority=";
+	const char *limit = slurm_conf.preempt_params ? strcasestr(slurm_conf.preempt_params, key) : NULL;
+
+	if (limit && strtoul(limit + sizeof(key) - 1, NULL, 10) < job->priority)
+		return true;
+#endif
+	/* Takes the association manager's lock itself, as it does when Slurm asks it from within the same locks. */
+	return acct_policy_is_job_preempt_exempt(job);
+}
+
+static bool view_parts(const surgent_sink_t *sink, job_record_t *job, surgent_arena_t *arena, surgent_job_view_t *view)
 {
 	if (view->state == SURGENT_STATE_ENDED)
 		return true;
@@ -97,9 +112,8 @@ static bool view_parts(job_record_t *job, surgent_arena_t *arena, surgent_job_vi
 	if (!view_qos(job, arena, view))
 		return false;
 	if (view->state == SURGENT_STATE_PENDING)
-		return surgent_view_request(job, arena, view);
-	/* Takes the association manager's lock itself, as it does when Slurm asks it from within the same locks. */
-	if (acct_policy_is_job_preempt_exempt(job))
+		return !sink->wants_request(sink->context, view) || surgent_view_request(job, arena, view);
+	if (is_exempt(job))
 		view->flags |= SURGENT_JOB_EXEMPT;
 	return surgent_view_holdings(job, arena, view);
 }
@@ -115,7 +129,7 @@ static int visit_job(void *item, void *context)
 	if (!matters(job, surgent_view_state(job)))
 		return GO_ON;
 	view = surgent_view_job(job);
-	if (!view_parts(job, &walk->arena, &view))
+	if (!view_parts(walk->sink, job, &walk->arena, &view))
 		return fail(walk, SURGENT_SNAPSHOT_NO_MEMORY);
 	walk->sink->job(walk->sink->context, &view);
 	surgent_arena_reset(&walk->arena);

@@ -23,46 +23,99 @@ uint32_t surgent_view_restart_flags(const job_record_t *job)
 	       (job->details && job->details->requeue ? SURGENT_JOB_REQUEUE : 0);
 }
 
-/*
- * Reasons to wait that say nothing against a start as soon as there is room. All others (dependencies, limits,
- * licences, reservations, nodes that are down ...) would outlast the room that victims make.
- */
-static bool freed_nodes_mend(uint32_t state_reason)
+uint32_t surgent_view_hindrance(const job_record_t *job)
 {
-	return state_reason == WAIT_NO_REASON || state_reason == WAIT_PRIORITY || state_reason == WAIT_RESOURCES ||
-	       state_reason == FAIL_DEFER;
+	if (job->priority == 0)
+		return SURGENT_HINDRANCE_HELD;
+	switch (job->state_reason) {
+	case WAIT_NO_REASON:
+	case WAIT_PRIORITY:
+	case WAIT_RESOURCES:
+	case FAIL_DEFER:
+		return SURGENT_HINDRANCE_NONE;
+	case WAIT_HELD:
+	case WAIT_HELD_USER:
+		return SURGENT_HINDRANCE_HELD;
+	case WAIT_TIME:
+		return SURGENT_HINDRANCE_DATE;
+	case WAIT_DEPENDENCY:
+	case WAIT_DEP_INVALID:
+		return SURGENT_HINDRANCE_DEPENDENCY;
+	case WAIT_LICENSES:
+		return SURGENT_HINDRANCE_LICENSES;
+	case WAIT_ARRAY_TASK_LIMIT:
+		return SURGENT_HINDRANCE_LIMIT;
+	case WAIT_RESERVATION:
+	case WAIT_RESV_DELETED:
+		return SURGENT_HINDRANCE_RESERVATION;
+	case WAIT_NODE_NOT_AVAIL:
+		return SURGENT_HINDRANCE_NODES;
+	case WAIT_PART_NODE_LIMIT:
+	case WAIT_PART_TIME_LIMIT:
+	case WAIT_PART_DOWN:
+	case WAIT_PART_INACTIVE:
+	case FAIL_DOWN_PARTITION:
+		return SURGENT_HINDRANCE_PARTITION;
+	case FAIL_BAD_CONSTRAINTS:
+		return SURGENT_HINDRANCE_CONSTRAINTS;
+	default:
+		/* Limits of accounts and QOS, for the most part. */
+		return SURGENT_HINDRANCE_OTHER;
+	}
 }
 
-static bool wants_whole_nodes(const job_record_t *job)
+static uint32_t pending_flags(const job_record_t *job)
 {
-	if (job->job_resrcs)
-		return SURGENT_IS_WHOLE_NODE(job->job_resrcs->whole_node);
-	/* A partition with OverSubscribe=EXCLUSIVE gives whole nodes to all; Slurm notes it only when it tries the job. */
-	return (job->details && SURGENT_IS_WHOLE_NODE(job->details->whole_node)) ||
-	       (job->part_ptr && job->part_ptr->max_share == 0);
+	const job_details_t *details = job->details;
+
+	return (job->state_reason == WAIT_NO_REASON ? SURGENT_JOB_UNTESTED : 0) |
+	       (job->resv_name ? SURGENT_JOB_RESERVATION : 0) |
+	       (details && details->overcommit ? SURGENT_JOB_OVERCOMMIT : 0) |
+	       (details && SURGENT_IS_WHOLE_NODE(details->whole_node) ? SURGENT_JOB_WHOLE_NODE : 0) |
+	       (details && SURGENT_IS_USER_NODE(details->whole_node) ? SURGENT_JOB_USER_NODE : 0);
+}
+
+bool surgent_view_is_stopped(const job_record_t *job)
+{
+	/* Gang scheduling suspends jobs as well, with their priority untouched, and lets them keep all that they hold. */
+	return surgent_view_state(job) == SURGENT_STATE_SUSPENDED && job->priority == 0;
+}
+
+static uint32_t running_flags(const job_record_t *job)
+{
+	const job_details_t *details = job->details;
+	const job_resources_t *held = job->job_resrcs;
+	uint32_t flags = 0;
+
+	if (held && SURGENT_IS_WHOLE_NODE(held->whole_node) && !surgent_view_is_stopped(job))
+		flags |= SURGENT_JOB_WHOLE_NODE;
+	if (held && held->node_req == NODE_CR_AVAILABLE)
+		flags |= SURGENT_JOB_SHARED;
+	if ((details && SURGENT_IS_USER_NODE(details->whole_node)) ||
+	    (job->part_ptr && (job->part_ptr->flags & PART_FLAG_EXCLUSIVE_USER)))
+		flags |= SURGENT_JOB_USER_NODE;
+	return flags;
 }
 
 static uint32_t job_flags(const job_record_t *job)
 {
 	uint32_t flags = surgent_view_restart_flags(job);
 
-	if (wants_whole_nodes(job))
-		flags |= SURGENT_JOB_WHOLE_NODE;
 	if (job->job_state & JOB_COMPLETING)
 		flags |= SURGENT_JOB_COMPLETING;
 	if (job->job_state & (JOB_CONFIGURING | JOB_POWER_UP_NODE))
 		flags |= SURGENT_JOB_CONFIGURING;
 	if (job->het_job_id)
 		flags |= SURGENT_JOB_HET;
-	if (surgent_view_state(job) == SURGENT_STATE_PENDING) {
-		if (job->priority == 0)
-			flags |= SURGENT_JOB_HELD;
-		if (!freed_nodes_mend(job->state_reason))
-			flags |= SURGENT_JOB_BLOCKED;
-		if (job->state_reason == WAIT_NO_REASON)
-			flags |= SURGENT_JOB_UNTESTED;
+	switch (surgent_view_state(job)) {
+	case SURGENT_STATE_PENDING:
+		return flags | pending_flags(job);
+	case SURGENT_STATE_RUNNING:
+	case SURGENT_STATE_SUSPENDED:
+		return flags | running_flags(job);
+	default:
+		return flags;
 	}
-	return flags;
 }
 
 static uint32_t time_limit_min(const job_record_t *job)
@@ -86,6 +139,7 @@ surgent_job_view_t surgent_view_job(const job_record_t *job)
 		.priority = job->priority,
 		.restart_count = job->restart_cnt,
 		.time_limit_min = time_limit_min(job),
+		.hindrance = surgent_view_hindrance(job),
 		.submit_time = job->details ? job->details->submit_time : 0,
 		.begin_time = job->details ? job->details->begin_time : 0,
 		.start_time = job->start_time,
@@ -120,9 +174,9 @@ static uint32_t node_flags(uint32_t state)
 		flags |= SURGENT_NODE_COMPLETING;
 	if (state & (NODE_STATE_MAINT | NODE_STATE_RES))
 		flags |= SURGENT_NODE_RESERVED;
-	if (state & (NODE_STATE_POWERED_DOWN | NODE_STATE_POWERING_DOWN | NODE_STATE_POWERING_UP |
-		     NODE_STATE_POWER_DOWN))
-		flags |= SURGENT_NODE_POWERED_DOWN;
+	/* One that is powered down, or powering up, is given to jobs. */
+	if (state & (NODE_STATE_POWERING_DOWN | NODE_STATE_POWER_DOWN))
+		flags |= SURGENT_NODE_POWERING_DOWN;
 	return flags;
 }
 
@@ -136,5 +190,6 @@ surgent_node_view_t surgent_view_node(const node_record_t *node, uint32_t index)
 		.memory_mib = node->real_memory > node->mem_spec_limit ? node->real_memory - node->mem_spec_limit : 0,
 		.name = node->name,
 		.features = node->features_act ? node->features_act : node->features,
+		.cpus_per_core = node->tpc,
 	};
 }

@@ -12,6 +12,12 @@ uint32_t surgent_view_state(const job_record_t *job);
 /* SURGENT_JOB_BATCH and SURGENT_JOB_REQUEUE: whether the job can be started again. */
 uint32_t surgent_view_restart_flags(const job_record_t *job);
 
+/* SURGENT_HINDRANCE_* of a pending job. */
+uint32_t surgent_view_hindrance(const job_record_t *job);
+
+/* Whether the job was suspended by hand: it keeps its memory and generic resources, and its CPUs are free. */
+bool surgent_view_is_stopped(const job_record_t *job);
+
 /* Of a job in any state: ids, state, flags, times and comments. */
 surgent_job_view_t surgent_view_job(const job_record_t *job);
 

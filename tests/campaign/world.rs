@@ -7,7 +7,7 @@ use surgent::policy::directives::{self, Key, Urgency};
 use surgent::policy::facts::{
     Availability, Facts, Holding, JobTraits, Node, ParkedJob, Request, RunningJob, WaitingJob,
 };
-use surgent::policy::ids::{JobId, NodeIndex};
+use surgent::policy::ids::{JobId, NodeIndex, UserId};
 use surgent::policy::record::Record;
 use surgent::policy::resources::Amounts;
 use surgent::policy::settings::Settings;
@@ -311,6 +311,7 @@ impl World {
                     false => Availability::Up,
                 },
                 total: Amounts::new(CPUS, 1000),
+                cpus_per_core: 1,
             })
             .collect();
         for (id, job) in &self.jobs {
@@ -319,6 +320,8 @@ impl World {
                 State::Gone => {}
                 State::Running { start, nodes } => facts.running.push(RunningJob {
                     id,
+                    array: None,
+                    user: UserId::default(),
                     start: UnixTime(*start),
                     end: None,
                     preempt_time: None,
@@ -343,6 +346,7 @@ impl World {
                     if record.as_ref().is_some_and(|record| record.ask.is_some()) {
                         facts.parked.push(ParkedJob {
                             id,
+                            array: None,
                             begin: UnixTime(*begin),
                             completing: false,
                             wanted: None,
@@ -358,6 +362,8 @@ impl World {
                             priority: 1,
                             submit: UnixTime(job.submit),
                             blocked: false,
+                            hindrance: None,
+                            tasks: 1,
                             tested: self.now > job.submit + 1,
                             request: Request {
                                 min_nodes: job.want_nodes,

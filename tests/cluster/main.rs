@@ -11,6 +11,7 @@ mod harness;
 mod interruptions;
 mod latency;
 mod scene;
+mod shapes;
 mod story;
 mod traps;
 mod victims;

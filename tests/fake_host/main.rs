@@ -330,7 +330,7 @@ fn a_shim_of_another_contract_is_told_so_and_refused() {
         LOG.lock()
             .unwrap()
             .iter()
-            .any(|line| line.contains("contract 2 cannot use this core"))
+            .any(|line| line.contains(&format!("contract {} cannot use this core", SURGENT_ABI + 1)))
     );
 }
 

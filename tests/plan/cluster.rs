@@ -6,7 +6,7 @@ use surgent::policy::facts::{
     Availability, Facts, GresRequest, Holding, JobTraits, MemoryRequest, Node, Request, RunningJob,
     WaitingJob,
 };
-use surgent::policy::ids::{JobId, NodeIndex};
+use surgent::policy::ids::{JobId, NodeIndex, UserId};
 use surgent::policy::resources::Amounts;
 use surgent::policy::settings::Settings;
 use surgent::policy::units::{Seconds, UnixTime};
@@ -72,6 +72,7 @@ pub fn random(dice: &mut Dice, size: Size) -> (Facts, Settings) {
                 Availability::Up
             },
             total,
+            cpus_per_core: 1,
         });
     }
     let mut free: Vec<Amounts> = facts.nodes.iter().map(|node| node.total.clone()).collect();
@@ -85,6 +86,8 @@ pub fn random(dice: &mut Dice, size: Size) -> (Facts, Settings) {
         priority: 1,
         submit: UnixTime(NOW - 100),
         blocked: false,
+        hindrance: None,
+        tasks: 1,
         tested: true,
         request,
         record: None,
@@ -141,6 +144,8 @@ fn job(dice: &mut Dice, size: Size, id: u32, facts: &mut Facts, free: &mut [Amou
     let protected = dice.one_in(12);
     facts.running.push(RunningJob {
         id: JobId(id),
+        array: None,
+        user: UserId::default(),
         start: UnixTime(NOW - dice.within(100, 40_000) as i64),
         end: None,
         preempt_time: None,
@@ -205,6 +210,8 @@ fn request(
         per_node: 0,
         per_job: 0,
         per_task: 0,
+        cpus_each: 0,
+        memory_each_mib: 0,
     };
     match dice.within(0, 4) {
         0 => {}

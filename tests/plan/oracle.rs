@@ -94,6 +94,10 @@ pub fn fits(facts: &Facts, demand: &Demand, gone: &dyn Fn(JobId) -> bool) -> boo
             let total = &facts.node(node)?.total;
             match demand.memory {
                 MemoryRequest::AllOfNode if amounts.memory_mib < total.memory_mib => return None,
+                // A whole node must have memory for all of its CPUs.
+                MemoryRequest::PerCpu(mib) if demand.whole_node => {
+                    amounts.cpus *= u32::from(amounts.memory_mib / mib >= u64::from(amounts.cpus));
+                }
                 MemoryRequest::PerCpu(mib) => {
                     amounts.cpus = amounts.cpus.min((amounts.memory_mib / mib) as u32)
                 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! How a cluster is described and started.
 
-use super::conf::{Configuration, NODES, Preempt};
+use super::conf::{Configuration, NODES, NodeKind, Preempt};
 use super::{Cluster, LIMIT, Outcome, places};
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -28,6 +28,25 @@ impl Builder {
     /// A further line of slurm.conf. Where a key comes twice Slurm takes the later.
     pub fn conf(mut self, line: &str) -> Self {
         self.configuration.lines += &format!("{line}\n");
+        self
+    }
+
+    /// What tells the node `name` from the others: features, separated by commas, and GPUs by model.
+    pub fn node(mut self, name: &str, features: &str, gpu_models: &[(&str, u32)]) -> Self {
+        let at = NODES.iter().position(|node| *node == name);
+        self.configuration.nodes[at.expect("a node's name")] = NodeKind {
+            features: features.to_owned(),
+            gpu_models: gpu_models
+                .iter()
+                .map(|(model, count)| ((*model).to_owned(), *count))
+                .collect(),
+        };
+        self
+    }
+
+    /// Threads of each core; the CPUs of a node stay as many.
+    pub fn threads_per_core(mut self, threads: u32) -> Self {
+        self.configuration.threads_per_core = threads;
         self
     }
 
@@ -105,6 +124,8 @@ impl Cluster {
                 lines: String::new(),
                 surgent_toml: String::new(),
                 plugins: None,
+                nodes: Default::default(),
+                threads_per_core: 1,
             },
             controller_environment: Vec::new(),
             interrupted: Arc::default(),

@@ -40,12 +40,45 @@ impl Preempt {
     }
 }
 
+/// What tells a node from the others.
+#[derive(Clone, Default)]
+pub struct NodeKind {
+    /// Its features, separated by commas.
+    pub features: String,
+    /// Its GPUs by model, [`GPUS`] in all; empty if they have no model.
+    pub gpu_models: Vec<(String, u32)>,
+}
+
+impl NodeKind {
+    fn gres(&self) -> String {
+        if self.gpu_models.is_empty() {
+            return format!("gpu:{GPUS}");
+        }
+        let models: Vec<_> = self
+            .gpu_models
+            .iter()
+            .map(|(model, count)| format!("gpu:{model}:{count}"))
+            .collect();
+        models.join(",")
+    }
+
+    fn feature_line(&self) -> String {
+        match self.features.is_empty() {
+            true => String::new(),
+            false => format!("Features={}", self.features),
+        }
+    }
+}
+
 /// What a cluster is to be like.
 pub struct Configuration {
     pub preempt: Preempt,
     pub lines: String,
     pub surgent_toml: String,
     pub plugins: Option<PathBuf>,
+    /// By the order of [`NODES`].
+    pub nodes: [NodeKind; NODES.len()],
+    pub threads_per_core: u32,
 }
 
 impl Configuration {
@@ -62,17 +95,30 @@ impl Configuration {
         for number in 0..GPUS {
             put(&format!("gpu/{number}"), "")?;
         }
-        let at = folder.display();
-        put(
-            "gres.conf",
-            &format!("NodeName=n[1-4] Name=gpu File={at}/gpu/[0-{}]\n", GPUS - 1),
-        )?;
+        put("gres.conf", &self.gres_conf(folder))?;
         put("cgroup.conf", &format!("CgroupPlugin={}\n", cgroup_plugin()?))?;
         if self.preempt == Preempt::Surgent {
             put("surgent.toml", &self.surgent_toml)?;
         }
         put("slurm.conf", &self.slurm_conf(folder)?)?;
         Ok(())
+    }
+
+    fn gres_conf(&self, folder: &Path) -> String {
+        let at = folder.display();
+        let mut text = String::new();
+        for (node, kind) in NODES.iter().zip(&self.nodes) {
+            if kind.gpu_models.is_empty() {
+                text += &format!("NodeName={node} Name=gpu File={at}/gpu/[0-{}]\n", GPUS - 1);
+            }
+            let mut first = 0;
+            for (model, count) in &kind.gpu_models {
+                let last = first + count - 1;
+                text += &format!("NodeName={node} Name=gpu Type={model} File={at}/gpu/[{first}-{last}]\n");
+                first += count;
+            }
+        }
+        text
     }
 
     fn slurm_conf(&self, folder: &Path) -> Outcome<String> {
@@ -87,11 +133,16 @@ impl Configuration {
         };
         let nodes: String = NODES
             .iter()
+            .zip(&self.nodes)
             .zip(&ports[1..])
-            .map(|(node, port)| {
+            .map(|((node, kind), port)| {
                 format!(
-                    "NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={CPUS} CoresPerSocket={CPUS} \
-                     RealMemory={MEMORY_MIB} Gres=gpu:{GPUS}\n"
+                    "NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={CPUS} CoresPerSocket={cores} \
+                     ThreadsPerCore={threads} RealMemory={MEMORY_MIB} Gres={gres} {features}\n",
+                    threads = self.threads_per_core,
+                    cores = CPUS / self.threads_per_core,
+                    gres = kind.gres(),
+                    features = kind.feature_line(),
                 )
             })
             .collect();

@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! From the views that a shim lends for the length of a call to facts of our own.
 
+mod raw;
+mod request;
+
 use super::abi;
 use super::guard::{Hook, hook};
 use crate::policy::directives::{self, Urgency};
 use crate::policy::facts::{
-    Availability, Facts, GresRequest, Holding, JobTraits, MemoryRequest, Node, ParkedJob, Request,
-    RunningJob, WaitingJob,
+    Availability, Facts, Hindrance, Holding, JobTraits, Node, ParkedJob, RunningJob, WaitingJob,
 };
-use crate::policy::ids::{JobId, NodeIndex};
+use crate::policy::ids::{ArrayTask, JobId, NodeIndex, UserId};
 use crate::policy::record::Record;
 use crate::policy::resources::{Amounts, GresTable};
 use crate::policy::units::UnixTime;
+use raw::{array, lossy, time};
+pub use raw::{bytes, view_ref};
 use std::collections::BTreeSet;
-use std::ffi::{CStr, c_char, c_void};
-
-/// No array in a view is longer.
-const ARRAY_MAX: usize = 1 << 20;
+use std::ffi::c_void;
 
 /// Collects a snapshot.
 #[derive(Debug)]
 pub struct Collector {
     facts: Facts,
+    /// The features of each node, separated by commas.
+    features: Vec<(NodeIndex, Vec<u8>)>,
     reclass: BTreeSet<JobId>,
     damaged: bool,
 }
@@ -31,6 +34,7 @@ impl Collector {
     pub fn new(now: UnixTime, reclass: BTreeSet<JobId>) -> Self {
         Self {
             facts: Facts::at(now),
+            features: Vec::new(),
             reclass,
             damaged: false,
         }
@@ -43,6 +47,7 @@ impl Collector {
             reserved0: 0,
             context: std::ptr::from_mut(self).cast(),
             node: Some(take_node),
+            wants_request: Some(wants_request),
             job: Some(take_job),
         }
     }
@@ -67,7 +72,10 @@ impl Collector {
             name: lossy(view.name),
             availability: availability(view.flags),
             total,
+            cpus_per_core: view.cpus_per_core.max(1),
         });
+        let features = bytes(&view.features).unwrap_or_default();
+        self.features.push((NodeIndex(view.index), features.to_vec()));
     }
 
     fn job(&mut self, view: &abi::surgent_job_view_t) {
@@ -98,6 +106,8 @@ impl Collector {
         let unlimited = view.time_limit_min == abi::SURGENT_NONE32;
         self.facts.running.push(RunningJob {
             id: JobId(view.job_id),
+            array: array_task(view),
+            user: UserId(view.user_id),
             start: UnixTime(view.start_time),
             end: time(view.end_time).filter(|_| !unlimited),
             preempt_time: time(view.preempt_time),
@@ -113,86 +123,73 @@ impl Collector {
         let id = JobId(view.job_id);
         let admin_comment = bytes(&view.admin_comment).unwrap_or_default();
         let record = Record::read(admin_comment);
-        let class = record.as_ref().map(|record| record.class);
-        let asked = record.as_ref().is_some_and(|record| record.ask.is_some());
-        let wanted = self.reclass.contains(&id).then(|| {
-            let directives = directives::parse(bytes(&view.comment).unwrap_or_default()).ok()?;
-            Some(directives.urgency.unwrap_or(Urgency::Normal))
-        });
-        let changes = wanted.is_some_and(|wanted| wanted != class);
-        if asked || changes {
+        if let Some(wanted) = self.parked(view, record.as_ref()) {
             self.facts.parked.push(ParkedJob {
                 id,
+                array: array_task(view),
                 begin: UnixTime(view.begin_time),
                 completing: view.flags & abi::SURGENT_JOB_COMPLETING != 0,
-                wanted: wanted.flatten(),
+                wanted,
                 record,
                 admin_comment: admin_comment.to_vec(),
             });
-        } else if class == Some(Urgency::Urgent) {
-            let blocking = abi::SURGENT_JOB_BLOCKED | abi::SURGENT_JOB_HELD | abi::SURGENT_JOB_COMPLETING;
-            let too_early = view.begin_time > self.facts.now.0;
-            let request = self.request(view);
+        } else if record
+            .as_ref()
+            .is_some_and(|record| record.class == Urgency::Urgent)
+        {
+            let hindrance = hindrance(view, self.facts.now);
+            let request = request::read(view, &self.features, &mut self.facts.gres);
             self.facts.waiting.push(WaitingJob {
                 id,
                 priority: view.priority,
                 submit: UnixTime(view.submit_time),
-                blocked: view.flags & blocking != 0 || too_early,
+                blocked: hindrance.is_some(),
+                hindrance,
                 tested: view.flags & abi::SURGENT_JOB_UNTESTED == 0,
                 request,
+                tasks: view.array_tasks,
                 record,
                 admin_comment: admin_comment.to_vec(),
             });
         }
     }
 
-    fn request(&mut self, view: &abi::surgent_job_view_t) -> Request {
-        let memory = match view.request_memory_mib {
-            _ if view.flags & abi::SURGENT_JOB_ALL_MEMORY != 0 => MemoryRequest::AllOfNode,
-            0 => MemoryRequest::Unsaid,
-            mib if view.flags & abi::SURGENT_JOB_MEM_PER_CPU != 0 => MemoryRequest::PerCpu(mib),
-            mib => MemoryRequest::PerNode(mib),
-        };
-        // SAFETY: the shim lends `request_gres_count` entries for this call.
-        let gres = unsafe { array(view.request_gres, view.request_gres_count) }
-            .iter()
-            .flat_map(|gres| {
-                let name = lossy(gres.name);
-                let model = bytes(&gres.type_).map(|_| lossy(gres.type_));
-                let any = self.facts.gres.id(&name, None);
-                let exact = model.map(|model| self.facts.gres.id(&name, Some(&model)));
-                [Some(any), exact].into_iter().flatten().map(|id| GresRequest {
-                    id,
-                    per_node: gres.per_node,
-                    per_job: gres.per_job,
-                    per_task: gres.per_task,
-                })
-            })
-            .collect();
-        // SAFETY: the shim lends `candidate_count` entries for this call.
-        let candidates = unsafe { array(view.candidates, view.candidate_count) };
-        // SAFETY: the shim lends `required_count` entries for this call.
-        let required = unsafe { array(view.required, view.required_count) };
-        Request {
-            min_nodes: view.request_min_nodes,
-            max_nodes: number(view.request_max_nodes),
-            min_cpus: view.request_min_cpus,
-            tasks: number(view.request_tasks).filter(|tasks| *tasks > 0),
-            tasks_per_node: number(view.request_tasks_per_node).filter(|tasks| *tasks > 0),
-            cpus_per_task: number(view.request_cpus_per_task).unwrap_or(1),
-            cpus_per_node: number(view.request_cpus_per_node).unwrap_or(0),
-            memory,
-            gres,
-            whole_node: view.flags & abi::SURGENT_JOB_WHOLE_NODE != 0,
-            candidates: candidates.iter().map(|index| NodeIndex(*index)).collect(),
-            required: required.iter().map(|index| NodeIndex(*index)).collect(),
-        }
+    /// Whether something else is to be done about a pending job than finding a place for it: `Some` then, with the class
+    /// that its comment asks for, if that is to be looked at.
+    fn parked(&self, view: &abi::surgent_job_view_t, record: Option<&Record>) -> Option<Option<Urgency>> {
+        let wanted = self.reclass.contains(&JobId(view.job_id)).then(|| {
+            let directives = directives::parse(bytes(&view.comment).unwrap_or_default()).ok()?;
+            Some(directives.urgency.unwrap_or(Urgency::Normal))
+        });
+        let asked = record.is_some_and(|record| record.ask.is_some());
+        let changes = wanted.is_some_and(|wanted| wanted != record.map(|record| record.class));
+        (asked || changes).then_some(wanted.flatten())
+    }
+
+    fn wants_request(&self, view: &abi::surgent_job_view_t) -> bool {
+        let record = Record::read(bytes(&view.admin_comment).unwrap_or_default());
+        let urgent = record
+            .as_ref()
+            .is_some_and(|record| record.class == Urgency::Urgent);
+        urgent && self.parked(view, record.as_ref()).is_none()
     }
 }
 
 unsafe extern "C" fn take_node(context: *mut c_void, view: *const abi::surgent_node_view_t) {
     // SAFETY: C hands back the context of `Collector::sink` and a view that is valid for this call.
     unsafe { take(context, view, Collector::node) };
+}
+
+unsafe extern "C" fn wants_request(context: *mut c_void, view: *const abi::surgent_job_view_t) -> bool {
+    hook(Hook::Snapshot, true, || {
+        // SAFETY: C hands back the context of `Collector::sink`, which nobody else uses now.
+        let collector = unsafe { context.cast::<Collector>().as_ref() };
+        // SAFETY: a view that is valid for this call.
+        let view = unsafe { view_ref(view) };
+        collector
+            .zip(view)
+            .is_none_or(|(collector, view)| collector.wants_request(view))
+    })
 }
 
 unsafe extern "C" fn take_job(context: *mut c_void, view: *const abi::surgent_job_view_t) {
@@ -224,55 +221,6 @@ unsafe fn take<View>(context: *mut c_void, view: *const View, put: impl FnOnce(&
     }
 }
 
-/// The view behind a pointer, if it is as large as this core expects.
-///
-/// # Safety
-/// `view` is NULL or points to a struct of the contract whose first field is its size, valid for `'a`.
-pub unsafe fn view_ref<'a, View>(view: *const View) -> Option<&'a View> {
-    if view.is_null() {
-        return None;
-    }
-    // SAFETY: not NULL; every view begins with its size, so that much can be read of any of them.
-    let size = unsafe { view.cast::<u32>().read() };
-    if (size as usize) < size_of::<View>() {
-        return None;
-    }
-    // SAFETY: the struct is at least as large as `View`.
-    unsafe { view.as_ref() }
-}
-
-/// # Safety
-/// `first` is NULL, or points to `count` entries that are valid for `'a`.
-unsafe fn array<'a, T>(first: *const T, count: u32) -> &'a [T] {
-    let count = (count as usize).min(ARRAY_MAX);
-    if first.is_null() || count == 0 {
-        return &[];
-    }
-    // SAFETY: promised by the caller.
-    unsafe { std::slice::from_raw_parts(first, count) }
-}
-
-/// The bytes of a C string of a view, for as long as the view is borrowed; `None` for NULL.
-pub fn bytes(text: &*const c_char) -> Option<&[u8]> {
-    if text.is_null() {
-        return None;
-    }
-    // SAFETY: strings in views are NUL-terminated and live as long as the view that `text` is a field of.
-    Some(unsafe { CStr::from_ptr(*text) }.to_bytes())
-}
-
-fn lossy(text: *const c_char) -> String {
-    bytes(&text).map_or_else(String::new, |bytes| String::from_utf8_lossy(bytes).into_owned())
-}
-
-fn number(value: u32) -> Option<u32> {
-    (value != abi::SURGENT_NONE32).then_some(value)
-}
-
-fn time(value: i64) -> Option<UnixTime> {
-    (value != 0).then_some(UnixTime(value))
-}
-
 fn add_gres(table: &mut GresTable, amounts: &mut Amounts, gres: &[abi::surgent_gres_t]) {
     for entry in gres {
         let model = bytes(&entry.type_).map(|_| lossy(entry.type_));
@@ -284,7 +232,7 @@ fn availability(flags: u32) -> Availability {
     let rules = [
         (abi::SURGENT_NODE_DOWN, Availability::Down),
         (abi::SURGENT_NODE_DRAIN, Availability::Drained),
-        (abi::SURGENT_NODE_POWERED_DOWN, Availability::PoweredDown),
+        (abi::SURGENT_NODE_POWERING_DOWN, Availability::PoweringDown),
         (abi::SURGENT_NODE_RESERVED, Availability::Reserved),
     ];
     let found = rules.iter().find(|(flag, _)| flags & flag != 0);
@@ -302,5 +250,39 @@ fn traits(view: &abi::surgent_job_view_t) -> JobTraits {
         suspended: view.state == abi::SURGENT_STATE_SUSPENDED,
         het: has(abi::SURGENT_JOB_HET),
         exempt: has(abi::SURGENT_JOB_EXEMPT),
+        shared: has(abi::SURGENT_JOB_SHARED),
+        user_node: has(abi::SURGENT_JOB_USER_NODE),
     }
+}
+
+fn array_task(view: &abi::surgent_job_view_t) -> Option<ArrayTask> {
+    let task = view.array_task_id;
+    (view.array_job_id != 0 && task != abi::SURGENT_NONE32).then_some(ArrayTask {
+        array: JobId(view.array_job_id),
+        task,
+    })
+}
+
+fn hindrance(view: &abi::surgent_job_view_t, now: UnixTime) -> Option<Hindrance> {
+    if view.flags & abi::SURGENT_JOB_HET != 0 {
+        return Some(Hindrance::HetJob);
+    }
+    if view.flags & abi::SURGENT_JOB_COMPLETING != 0 {
+        return Some(Hindrance::Completing);
+    }
+    let known = match view.hindrance {
+        abi::SURGENT_HINDRANCE_NONE => None,
+        abi::SURGENT_HINDRANCE_HELD => Some(Hindrance::Held),
+        abi::SURGENT_HINDRANCE_DATE => Some(Hindrance::Date),
+        abi::SURGENT_HINDRANCE_DEPENDENCY => Some(Hindrance::Dependency),
+        abi::SURGENT_HINDRANCE_LICENSES => Some(Hindrance::Licenses),
+        abi::SURGENT_HINDRANCE_LIMIT => Some(Hindrance::Limit),
+        abi::SURGENT_HINDRANCE_RESERVATION => Some(Hindrance::Reservation),
+        abi::SURGENT_HINDRANCE_NODES => Some(Hindrance::Nodes),
+        abi::SURGENT_HINDRANCE_PARTITION => Some(Hindrance::Partition),
+        abi::SURGENT_HINDRANCE_CONSTRAINTS => Some(Hindrance::Constraints),
+        _ => Some(Hindrance::Other),
+    };
+    let too_early = (view.begin_time > now.0).then_some(Hindrance::Date);
+    known.or(too_early)
 }

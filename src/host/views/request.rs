@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What a waiting job asks for, from its view.
+
+use super::raw::{array, bytes, lossy, number};
+use crate::host::abi;
+use crate::policy::facts::{Choice, GresRequest, MemoryRequest, Request};
+use crate::policy::features::{Constraint, Suitable};
+use crate::policy::ids::{JobId, NodeIndex, UserId};
+use crate::policy::resources::GresTable;
+
+/// The request of a pending job. `features` are those of the nodes, in their order.
+pub fn read(
+    view: &abi::surgent_job_view_t,
+    features: &[(NodeIndex, Vec<u8>)],
+    table: &mut GresTable,
+) -> Request {
+    let has = |flag: u32| view.flags & flag != 0;
+    // SAFETY: the shim lends `required_count` entries for this call.
+    let required = unsafe { array(view.required, view.required_count) };
+    Request {
+        user: Some(UserId(view.user_id)),
+        min_nodes: view.request_min_nodes,
+        max_nodes: number(view.request_max_nodes),
+        min_cpus: view.request_min_cpus,
+        tasks: number(view.request_tasks).filter(|tasks| *tasks > 0),
+        tasks_per_node: number(view.request_tasks_per_node).filter(|tasks| *tasks > 0),
+        cpus_per_task: number(view.request_cpus_per_task).unwrap_or(1),
+        overcommit: has(abi::SURGENT_JOB_OVERCOMMIT),
+        cpus_per_node: number(view.request_cpus_per_node).unwrap_or(0),
+        cpus_per_core: number(view.request_cpus_per_core).filter(|cpus| *cpus > 0),
+        memory: memory(view),
+        gres: gres(view, table),
+        whole_node: has(abi::SURGENT_JOB_WHOLE_NODE),
+        user_node: has(abi::SURGENT_JOB_USER_NODE),
+        in_reservation: has(abi::SURGENT_JOB_RESERVATION),
+        candidates: Vec::new(),
+        choices: choices(view, features),
+        required: required.iter().map(|index| NodeIndex(*index)).collect(),
+        expands: (view.expands_job_id != 0).then_some(JobId(view.expands_job_id)),
+    }
+}
+
+fn memory(view: &abi::surgent_job_view_t) -> MemoryRequest {
+    match view.request_memory_mib {
+        _ if view.flags & abi::SURGENT_JOB_ALL_MEMORY != 0 => MemoryRequest::AllOfNode,
+        0 => MemoryRequest::Unsaid,
+        mib if view.flags & abi::SURGENT_JOB_MEM_PER_CPU != 0 => MemoryRequest::PerCpu(mib),
+        mib => MemoryRequest::PerNode(mib),
+    }
+}
+
+fn gres(view: &abi::surgent_job_view_t, table: &mut GresTable) -> Vec<GresRequest> {
+    let sockets = u64::from(number(view.request_sockets).unwrap_or(1));
+    // SAFETY: the shim lends `request_gres_count` entries for this call.
+    let entries = unsafe { array(view.request_gres, view.request_gres_count) };
+    let mut requests = Vec::new();
+    for entry in entries {
+        let name = lossy(entry.name);
+        let model = bytes(&entry.type_).map(|_| lossy(entry.type_));
+        let exact = GresRequest {
+            id: table.id(&name, model.as_deref()),
+            per_node: entry.per_node.max(entry.per_socket.saturating_mul(sockets)),
+            per_job: entry.per_job,
+            per_task: entry.per_task,
+            cpus_each: entry.cpus_each,
+            memory_each_mib: entry.memory_each_mib,
+        };
+        requests.push(exact);
+        if model.is_some() {
+            // What one model takes is gone for those who want any.
+            requests.push(GresRequest {
+                id: table.id(&name, None),
+                cpus_each: 0,
+                memory_each_mib: 0,
+                ..exact
+            });
+        }
+    }
+    requests
+}
+
+/// Each partition, with each set of its nodes that has the features.
+fn choices(view: &abi::surgent_job_view_t, features: &[(NodeIndex, Vec<u8>)]) -> Vec<Choice> {
+    let has_feature = |node: NodeIndex, name: &str| {
+        let at = features.binary_search_by_key(&node, |entry| entry.0);
+        let text = at.map_or(&[][..], |at| &features[at].1);
+        text.split(|byte| *byte == b',').any(|one| one == name.as_bytes())
+    };
+    let constraint = bytes(&view.request_features)
+        .filter(|text| !text.is_empty())
+        .map(|text| Constraint::parse(&String::from_utf8_lossy(text)));
+    // SAFETY: the shim lends `choice_count` entries for this call.
+    let partitions = unsafe { array(view.choices, view.choice_count) };
+    let mut choices = Vec::new();
+    for partition in partitions {
+        // SAFETY: the shim lends `node_count` entries for this call.
+        let nodes = unsafe { array(partition.nodes, partition.node_count) };
+        let nodes: Vec<_> = nodes.iter().map(|index| NodeIndex(*index)).collect();
+        let sets = match &constraint {
+            None => vec![Suitable {
+                nodes,
+                counted: Vec::new(),
+            }],
+            Some(Some(constraint)) => constraint.suitable(&nodes, has_feature),
+            // Not understood: no node is known to do.
+            Some(None) => Vec::new(),
+        };
+        choices.extend(sets.into_iter().map(|set| choice(partition, set)));
+    }
+    // Without any, it may run nowhere; an empty list would stand for "anywhere".
+    if choices.is_empty() {
+        choices.push(Choice::default());
+    }
+    choices
+}
+
+fn choice(partition: &abi::surgent_choice_t, set: Suitable) -> Choice {
+    let has = |flag: u32| partition.flags & flag != 0;
+    Choice {
+        partition: lossy(partition.partition),
+        nodes: set.nodes,
+        min_nodes: partition.min_nodes,
+        max_nodes: number(partition.max_nodes),
+        whole_node: has(abi::SURGENT_CHOICE_WHOLE_NODE),
+        user_node: has(abi::SURGENT_CHOICE_USER_NODE),
+        jobs_per_cpu: has(abi::SURGENT_CHOICE_SHARED).then_some(partition.jobs_per_cpu),
+        counted: set.counted,
+    }
+}

@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What fits where. Whether Slurm agrees is for `tests/cluster/shapes.rs` to show.
+
+use super::*;
+use crate::policy::facts::{Choice, Counted, GresRequest, Holding, JobTraits, Request};
+use crate::policy::resources::GresId;
+use crate::policy::units::UnixTime;
+
+const GPU: GresId = GresId(0);
+const A100: GresId = GresId(1);
+const ME: UserId = UserId(1);
+const OTHER: UserId = UserId(2);
+
+fn gpus(id: GresId) -> GresRequest {
+    GresRequest {
+        id,
+        per_node: 0,
+        per_job: 0,
+        per_task: 0,
+        cpus_each: 0,
+        memory_each_mib: 0,
+    }
+}
+
+fn amounts(cpus: u32, memory_mib: u64, gpus: u64) -> Amounts {
+    let mut amounts = Amounts::new(cpus, memory_mib);
+    amounts.add_gres(GPU, gpus);
+    amounts
+}
+
+/// Nodes of 8 CPUs, 16,000 MiB and 4 GPUs; those of the nodes with even numbers are A100.
+fn cluster(nodes: u32) -> Facts {
+    let mut facts = Facts::at(UnixTime(1000));
+    assert_eq!(facts.gres.id("gpu", None), GPU);
+    assert_eq!(facts.gres.id("gpu", Some("a100")), A100);
+    facts.nodes = (0..nodes)
+        .map(|index| {
+            let mut total = amounts(8, 16_000, 4);
+            total.add_gres(A100, if index % 2 == 0 { 4 } else { 0 });
+            Node {
+                index: NodeIndex(index),
+                name: format!("n{index}"),
+                availability: Availability::Up,
+                total,
+                cpus_per_core: 1,
+            }
+        })
+        .collect();
+    facts
+}
+
+fn job(id: u32, nodes: &[u32], held: &Amounts, traits: JobTraits) -> RunningJob {
+    RunningJob {
+        id: JobId(id),
+        array: None,
+        user: OTHER,
+        start: UnixTime(1),
+        end: None,
+        preempt_time: None,
+        traits,
+        holdings: nodes
+            .iter()
+            .map(|node| Holding {
+                node: NodeIndex(*node),
+                amounts: held.clone(),
+            })
+            .collect(),
+        directives: None,
+        record: None,
+        admin_comment: Vec::new(),
+    }
+}
+
+/// An empty node, one half used, one with a single CPU and GPU left, and one that a job has alone.
+fn crowded() -> Facts {
+    let mut facts = cluster(4);
+    let whole = JobTraits {
+        whole_node: true,
+        ..JobTraits::default()
+    };
+    facts.running = vec![
+        job(11, &[1], &amounts(4, 8_000, 2), JobTraits::default()),
+        job(12, &[2], &amounts(7, 15_000, 3), JobTraits::default()),
+        job(13, &[3], &amounts(1, 1_000, 0), whole),
+    ];
+    facts
+}
+
+fn request(change: impl FnOnce(&mut Request)) -> Request {
+    let mut request = Request {
+        user: Some(ME),
+        min_nodes: 1,
+        cpus_per_task: 1,
+        candidates: (0..4).map(NodeIndex).collect(),
+        ..Request::default()
+    };
+    change(&mut request);
+    request
+}
+
+fn where_it_fits(facts: &Facts, change: impl FnOnce(&mut Request)) -> Option<Vec<u32>> {
+    let nodes = Ledger::of(facts).fits(&Demand::of(&request(change)))?;
+    let mut nodes: Vec<_> = nodes.into_iter().map(|node| node.0).collect();
+    nodes.sort_unstable();
+    Some(nodes)
+}
+
+type Change = fn(&mut Request);
+
+#[test]
+fn requests_fit_where_there_is_room() {
+    let facts = crowded();
+    let table: [(&str, Change, Option<&[u32]>); 27] = [
+        ("a task", |_| {}, Some(&[0])),
+        ("two nodes", |r| r.min_nodes = 2, Some(&[0, 1])),
+        ("three nodes", |r| r.min_nodes = 3, Some(&[0, 1, 2])),
+        ("four nodes", |r| r.min_nodes = 4, None),
+        ("a whole node", |r| r.whole_node = true, Some(&[0])),
+        (
+            "two whole nodes",
+            |r| (r.whole_node, r.min_nodes) = (true, 2),
+            None,
+        ),
+        ("the taken node", |r| r.required = vec![NodeIndex(3)], None),
+        ("the fullest", |r| r.required = vec![NodeIndex(2)], Some(&[2])),
+        (
+            "a node that is no candidate",
+            |r| (r.candidates, r.required) = (vec![NodeIndex(0)], vec![NodeIndex(1)]),
+            None,
+        ),
+        ("cpus of two nodes", |r| r.tasks = Some(12), Some(&[0, 1])),
+        (
+            "cpus of one node",
+            |r| (r.tasks, r.max_nodes) = (Some(12), Some(1)),
+            None,
+        ),
+        ("all cpus", |r| r.tasks = Some(13), Some(&[0, 1, 2])),
+        ("more than all cpus", |r| r.tasks = Some(14), None),
+        // 8 / 3 and 4 / 3: three tasks, whatever the CPUs sum up to.
+        (
+            "tasks of three cpus",
+            |r| (r.tasks, r.cpus_per_task) = (Some(3), 3),
+            Some(&[0, 1]),
+        ),
+        (
+            "too many of them",
+            |r| (r.tasks, r.cpus_per_task) = (Some(4), 3),
+            None,
+        ),
+        (
+            "tasks without cpus of their own",
+            |r| (r.tasks, r.cpus_per_task, r.overcommit) = (Some(64), 3, true),
+            Some(&[0]),
+        ),
+        ("five tasks on a node", |r| r.tasks_per_node = Some(5), Some(&[0])),
+        (
+            "at most three tasks on a node",
+            |r| (r.tasks, r.tasks_per_node) = (Some(6), Some(3)),
+            Some(&[0, 1]),
+        ),
+        ("a node of six cpus", |r| r.cpus_per_node = 6, Some(&[0])),
+        ("memory", |r| r.memory = MemoryRequest::PerNode(8_001), Some(&[0])),
+        (
+            "memory on two nodes",
+            |r| (r.memory, r.min_nodes) = (MemoryRequest::PerNode(8_000), 2),
+            Some(&[0, 1]),
+        ),
+        ("all memory", |r| r.memory = MemoryRequest::AllOfNode, Some(&[0])),
+        (
+            "memory for each cpu",
+            |r| (r.memory, r.tasks) = (MemoryRequest::PerCpu(5_000), Some(4)),
+            Some(&[0, 1]),
+        ),
+        (
+            "memory for each cpu of a whole node",
+            |r| (r.memory, r.whole_node) = (MemoryRequest::PerCpu(2_001), true),
+            None,
+        ),
+        (
+            "a partition of single nodes",
+            |r| {
+                r.min_nodes = 2;
+                r.choices = vec![Choice {
+                    nodes: r.candidates.clone(),
+                    max_nodes: Some(1),
+                    ..Choice::default()
+                }];
+            },
+            None,
+        ),
+        (
+            "a partition of whole nodes, or another",
+            |r| {
+                let choice = |nodes: &[u32], whole_node| Choice {
+                    nodes: nodes.iter().map(|node| NodeIndex(*node)).collect(),
+                    whole_node,
+                    ..Choice::default()
+                };
+                r.choices = vec![choice(&[1, 2, 3], true), choice(&[1], false)];
+            },
+            Some(&[1]),
+        ),
+        ("nowhere", |r| r.choices = vec![Choice::default()], None),
+    ];
+    for (name, change, nodes) in table {
+        assert_eq!(where_it_fits(&facts, change).as_deref(), nodes, "{name}");
+    }
+}
+
+#[test]
+fn generic_resources_are_counted_on_each_node_and_in_all() {
+    let facts = crowded();
+    let table: [(&str, fn() -> GresRequest, Change, Option<&[u32]>); 14] = [
+        (
+            "on a node",
+            || GresRequest {
+                per_node: 4,
+                ..gpus(GPU)
+            },
+            |_| {},
+            Some(&[0]),
+        ),
+        (
+            "on two nodes",
+            || GresRequest {
+                per_node: 2,
+                ..gpus(GPU)
+            },
+            |r| r.min_nodes = 2,
+            Some(&[0, 1]),
+        ),
+        (
+            "too many on two nodes",
+            || GresRequest {
+                per_node: 3,
+                ..gpus(GPU)
+            },
+            |r| r.min_nodes = 2,
+            None,
+        ),
+        (
+            "of a model",
+            || GresRequest {
+                per_node: 1,
+                ..gpus(A100)
+            },
+            |r| r.min_nodes = 2,
+            Some(&[0, 2]),
+        ),
+        (
+            "in all",
+            || GresRequest {
+                per_job: 7,
+                ..gpus(GPU)
+            },
+            |_| {},
+            Some(&[0, 1, 2]),
+        ),
+        (
+            "too many in all",
+            || GresRequest {
+                per_job: 8,
+                ..gpus(GPU)
+            },
+            |_| {},
+            None,
+        ),
+        (
+            "in all on one node",
+            || GresRequest {
+                per_job: 5,
+                ..gpus(GPU)
+            },
+            |r| r.max_nodes = Some(1),
+            None,
+        ),
+        (
+            "for a task each",
+            || GresRequest {
+                per_task: 1,
+                ..gpus(GPU)
+            },
+            |r| r.tasks = Some(6),
+            Some(&[0, 1]),
+        ),
+        // Two tasks on the first node, one on the second.
+        (
+            "two for a task each",
+            || GresRequest {
+                per_task: 2,
+                ..gpus(GPU)
+            },
+            |r| r.tasks = Some(3),
+            Some(&[0, 1]),
+        ),
+        (
+            "three for a task each",
+            || GresRequest {
+                per_task: 3,
+                ..gpus(GPU)
+            },
+            |r| r.tasks = Some(2),
+            None,
+        ),
+        (
+            "with two cpus each",
+            || GresRequest {
+                per_job: 6,
+                cpus_each: 2,
+                ..gpus(GPU)
+            },
+            |_| {},
+            Some(&[0, 1]),
+        ),
+        (
+            "with three cpus each",
+            || GresRequest {
+                per_job: 4,
+                cpus_each: 3,
+                ..gpus(GPU)
+            },
+            |_| {},
+            None,
+        ),
+        (
+            "with memory each",
+            || GresRequest {
+                per_job: 3,
+                memory_each_mib: 6_000,
+                ..gpus(GPU)
+            },
+            |_| {},
+            Some(&[0, 1]),
+        ),
+        (
+            "with too much memory each",
+            || GresRequest {
+                per_node: 1,
+                memory_each_mib: 16_001,
+                ..gpus(GPU)
+            },
+            |_| {},
+            None,
+        ),
+    ];
+    for (name, gres, change, nodes) in table {
+        let found = where_it_fits(&facts, |request| {
+            request.gres.push(gres());
+            change(request);
+        });
+        assert_eq!(found.as_deref(), nodes, "{name}");
+    }
+}
+
+#[test]
+fn who_leaves_gives_back_what_was_held() {
+    let facts = crowded();
+    let demand = Demand::of(&request(|request| request.min_nodes = 4));
+    let mut ledger = Ledger::of(&facts);
+    let whole = facts.job(JobId(13)).unwrap();
+    let held = [&whole.holdings[0].amounts];
+    assert_eq!(ledger.offer(NodeIndex(3), &demand), None);
+    assert!(
+        ledger
+            .offer_without(NodeIndex(3), held.into_iter(), &demand)
+            .is_some()
+    );
+    assert_eq!(ledger.occupants(NodeIndex(3)), [JobId(13)]);
+    ledger.release(whole);
+    assert!(ledger.fits(&demand).is_some());
+    // Once only.
+    ledger.release(whole);
+    assert_eq!(ledger.occupants(NodeIndex(3)), []);
+    assert_eq!(
+        ledger.offer(NodeIndex(3), &demand).map(|offer| offer.gres(GPU)),
+        Some(4)
+    );
+}
+
+#[test]
+fn what_is_set_aside_is_gone_for_the_next() {
+    let mut facts = cluster(2);
+    let mut ledger = Ledger::of(&facts);
+    let five = request(|request| {
+        request.candidates.truncate(2);
+        request.gres.push(GresRequest {
+            per_job: 5,
+            memory_each_mib: 4_000,
+            ..gpus(GPU)
+        });
+    });
+    let five = Demand::of(&five);
+    let nodes = ledger.fits(&five).unwrap();
+    ledger.reserve(JobId(1), &five, &nodes);
+    assert_eq!(ledger.fits(&five), None);
+    let three = |request: &mut Request| {
+        request.candidates.truncate(2);
+        request.gres.push(GresRequest {
+            per_node: 3,
+            ..gpus(GPU)
+        });
+    };
+    let place = ledger.fits(&Demand::of(&request(three)));
+    assert_eq!(place, Some(vec![NodeIndex(1)]));
+    let all_memory = request(|request| request.memory = MemoryRequest::PerNode(13_000));
+    assert_eq!(ledger.fits(&Demand::of(&all_memory)), None);
+
+    // Whole nodes are set aside whole.
+    facts.running.clear();
+    let mut ledger = Ledger::of(&facts);
+    let whole = Demand::of(&request(|request| request.whole_node = true));
+    ledger.reserve(JobId(1), &whole, &[NodeIndex(0)]);
+    assert_eq!(ledger.fits(&whole), Some(vec![NodeIndex(1)]));
+}
+
+#[test]
+fn a_job_holds_whole_cores() {
+    let mut facts = cluster(1);
+    facts.nodes[0].cpus_per_core = 2;
+    let one_of_each_core = |tasks| {
+        request(|request| {
+            request.candidates.truncate(1);
+            (request.tasks, request.cpus_per_core) = (Some(tasks), Some(1));
+        })
+    };
+    let mut ledger = Ledger::of(&facts);
+    assert!(ledger.fits(&Demand::of(&one_of_each_core(4))).is_some());
+    assert!(ledger.fits(&Demand::of(&one_of_each_core(5))).is_none());
+    ledger.reserve(JobId(1), &Demand::of(&one_of_each_core(3)), &[NodeIndex(0)]);
+    let cpus = |tasks| Demand::of(&request(|request| request.tasks = Some(tasks)));
+    assert!(ledger.fits(&cpus(2)).is_some());
+    assert!(ledger.fits(&cpus(3)).is_none());
+    ledger.reserve(JobId(2), &cpus(1), &[NodeIndex(0)]);
+    assert!(
+        ledger.fits(&cpus(1)).is_none(),
+        "the other CPU of the core is not free"
+    );
+}
+
+#[test]
+fn a_reserved_node_is_for_the_jobs_of_its_reservation() {
+    let mut facts = cluster(1);
+    facts.nodes[0].availability = Availability::Reserved;
+    assert_eq!(where_it_fits(&facts, |_| {}), None);
+    assert_eq!(
+        where_it_fits(&facts, |request| request.in_reservation = true),
+        Some(vec![0])
+    );
+    for (availability, fits) in [
+        (Availability::Up, true),
+        (Availability::Down, false),
+        (Availability::Drained, false),
+        (Availability::PoweringDown, false),
+    ] {
+        facts.nodes[0].availability = availability;
+        assert_eq!(where_it_fits(&facts, |_| {}).is_some(), fits, "{availability:?}");
+    }
+}
+
+#[test]
+fn a_node_for_one_user_alone_is_not_won_by_stopping_others() {
+    let mut facts = cluster(2);
+    let mine = |request: &mut Request| request.user_node = true;
+    facts.running = vec![job(1, &[0, 1], &amounts(1, 1, 0), JobTraits::default())];
+    let mut ledger = Ledger::of(&facts);
+    assert_eq!(ledger.fits(&Demand::of(&request(mine))), None);
+    // Slurm looks at who is there before it looks at who might leave.
+    ledger.release(&facts.running[0]);
+    assert_eq!(ledger.fits(&Demand::of(&request(mine))), None);
+    facts.running[0].user = ME;
+    assert!(where_it_fits(&facts, mine).is_some());
+
+    facts.running[0].user = OTHER;
+    facts.running[0].traits.user_node = true;
+    assert_eq!(where_it_fits(&facts, |_| {}), None, "kept for the other user");
+
+    facts.running[0].traits = JobTraits {
+        whole_node: true,
+        ..JobTraits::default()
+    };
+    let mut ledger = Ledger::of(&facts);
+    ledger.release(&facts.running[0]);
+    assert!(ledger.fits(&Demand::of(&request(mine))).is_some());
+}
+
+#[test]
+fn cpus_are_shared_among_those_who_share_and_with_nobody_else() {
+    let mut facts = cluster(1);
+    let shared = JobTraits {
+        shared: true,
+        ..JobTraits::default()
+    };
+    let full = amounts(8, 1_000, 0);
+    facts.running = vec![job(1, &[0], &full, shared)];
+    let sharing = |request: &mut Request| {
+        request.choices = vec![Choice {
+            nodes: vec![NodeIndex(0)],
+            jobs_per_cpu: Some(2),
+            ..Choice::default()
+        }];
+    };
+    assert!(where_it_fits(&facts, sharing).is_some());
+    assert_eq!(where_it_fits(&facts, |_| {}), None);
+    facts.running.push(job(2, &[0], &full, shared));
+    assert_eq!(where_it_fits(&facts, sharing), None);
+    let mut ledger = Ledger::of(&facts);
+    ledger.release(&facts.running[1]);
+    assert!(ledger.fits(&Demand::of(&request(sharing))).is_some());
+    facts.running = vec![job(1, &[0], &amounts(1, 1, 0), JobTraits::default())];
+    assert_eq!(where_it_fits(&facts, sharing), None);
+}
+
+#[test]
+fn nodes_of_a_kind_are_among_those_chosen() {
+    let facts = cluster(4);
+    let counted = |at_least, nodes: &[u32]| Counted {
+        at_least,
+        nodes: nodes.iter().map(|node| NodeIndex(*node)).collect(),
+    };
+    let with = |min_nodes, max_nodes, counted: Vec<Counted>| {
+        where_it_fits(&facts, |request| {
+            (request.min_nodes, request.max_nodes) = (min_nodes, Some(max_nodes));
+            request.choices = vec![Choice {
+                nodes: request.candidates.clone(),
+                counted,
+                ..Choice::default()
+            }];
+        })
+    };
+    assert_eq!(with(1, 1, vec![counted(1, &[3])]), Some(vec![3]));
+    assert_eq!(with(2, 2, vec![counted(1, &[3])]), Some(vec![0, 3]));
+    assert_eq!(with(1, 1, vec![counted(1, &[3]), counted(1, &[2])]), None);
+    assert_eq!(
+        with(1, 2, vec![counted(1, &[3]), counted(1, &[2])]),
+        Some(vec![2, 3])
+    );
+    assert_eq!(
+        with(
+            2,
+            2,
+            vec![counted(1, &[0, 3]), counted(1, &[1, 3]), counted(2, &[2, 3])]
+        ),
+        Some(vec![2, 3])
+    );
+}
+
+#[test]
+fn few_nodes_that_give_a_bit_of_all_do_where_the_richest_of_one_kind_do_not() {
+    let mut facts = cluster(3);
+    facts.running = vec![
+        job(1, &[0], &amounts(7, 0, 0), JobTraits::default()),
+        job(2, &[1], &amounts(0, 0, 1), JobTraits::default()),
+        job(3, &[2], &amounts(0, 0, 1), JobTraits::default()),
+    ];
+    let found = where_it_fits(&facts, |request| {
+        (request.tasks, request.max_nodes) = (Some(16), Some(2));
+        request.gres.push(GresRequest {
+            per_job: 6,
+            ..gpus(GPU)
+        });
+    });
+    assert_eq!(found, Some(vec![1, 2]));
+}

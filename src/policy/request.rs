@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What a waiting job asks for.
+
+use super::ids::{JobId, NodeIndex, UserId};
+use super::resources::GresId;
+use serde::{Deserialize, Serialize};
+
+/// What a waiting job asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Request {
+    /// Who asks; `None` where that does not matter.
+    pub user: Option<UserId>,
+    /// At least so many nodes.
+    pub min_nodes: u32,
+    /// At most so many.
+    pub max_nodes: Option<u32>,
+    /// CPUs in all.
+    pub min_cpus: u32,
+    /// Tasks in all.
+    pub tasks: Option<u32>,
+    /// Tasks on each node.
+    pub tasks_per_node: Option<u32>,
+    /// CPUs for each task.
+    pub cpus_per_task: u32,
+    /// Its tasks need no CPUs of their own (`--overcommit`).
+    pub overcommit: bool,
+    /// CPUs on each node at least.
+    pub cpus_per_node: u32,
+    /// CPUs of each core that it can use; all of them if `None`.
+    pub cpus_per_core: Option<u32>,
+    /// Memory.
+    pub memory: MemoryRequest,
+    /// Generic resources.
+    pub gres: Vec<GresRequest>,
+    /// Whole nodes, shared with nobody.
+    pub whole_node: bool,
+    /// Nodes that no other user's job is on (`--exclusive=user`).
+    pub user_node: bool,
+    /// It asks for a reservation.
+    pub in_reservation: bool,
+    /// Nodes that it may use, where `choices` does not say that.
+    pub candidates: Vec<NodeIndex>,
+    /// Where it may run, best first; within one of these.
+    pub choices: Vec<Choice>,
+    /// Nodes that it must have.
+    pub required: Vec<NodeIndex>,
+    /// The job that it is to enlarge, which Slurm never stops for it.
+    pub expands: Option<JobId>,
+}
+
+/// One set of nodes that a job may be put on: those of a partition, with the features that it asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Choice {
+    /// The partition.
+    pub partition: String,
+    /// The nodes, sorted.
+    pub nodes: Vec<NodeIndex>,
+    /// At least so many.
+    pub min_nodes: u32,
+    /// At most so many.
+    pub max_nodes: Option<u32>,
+    /// Whole nodes only.
+    pub whole_node: bool,
+    /// Nodes that no other user's job is on.
+    pub user_node: bool,
+    /// So many jobs may use a CPU at once; `None` where CPUs are not shared.
+    pub jobs_per_cpu: Option<u32>,
+    /// What kinds of nodes there must be among those that it gets.
+    pub counted: Vec<Counted>,
+}
+
+/// So many of these nodes there must be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    /// How many.
+    pub at_least: u32,
+    /// Of these, sorted.
+    pub nodes: Vec<NodeIndex>,
+}
+
+/// Memory that a job asks for, in MiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryRequest {
+    /// It does not say.
+    #[default]
+    Unsaid,
+    /// So much on each node.
+    PerNode(u64),
+    /// So much for each CPU.
+    PerCpu(u64),
+    /// All that its nodes have (`--mem=0`).
+    AllOfNode,
+}
+
+/// One generic resource that a job asks for; a count of 0 is not asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GresRequest {
+    /// Which.
+    pub id: GresId,
+    /// `--gres`, `--gpus-per-node`.
+    pub per_node: u64,
+    /// `--gpus`.
+    pub per_job: u64,
+    /// `--gpus-per-task`.
+    pub per_task: u64,
+    /// CPUs that come with each (`--cpus-per-gpu`).
+    #[serde(default)]
+    pub cpus_each: u32,
+    /// Memory that comes with each (`--mem-per-gpu`), in MiB.
+    #[serde(default)]
+    pub memory_each_mib: u64,
+}

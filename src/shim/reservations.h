@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which nodes advance reservations leave to a job. */
+#ifndef SURGENT_RESERVATIONS_H
+#define SURGENT_RESERVATIONS_H
+
+#include "compat.h"
+
+#include <stdbool.h>
+
+/*
+ * Clears in `usable`, which has one entry for each slot of the node table, every node that the job may not use if it
+ * starts now in `part`: outside of its own reservation, or in somebody else's before the job's time limit is over.
+ */
+void surgent_apply_reservations(const job_record_t *job, const part_record_t *part, bool *usable);
+
+#endif
