@@ -3,7 +3,8 @@
 
 use surgent::policy::directives::{Directives, SaveKind};
 use surgent::policy::facts::{
-    Availability, Facts, GresRequest, Holding, JobTraits, MemoryRequest, Node, Request, RunningJob, WaitingJob,
+    Availability, Facts, GresRequest, Holding, JobTraits, MemoryRequest, Node, Request, RunningJob,
+    WaitingJob,
 };
 use surgent::policy::ids::{JobId, NodeIndex, UserId};
 use surgent::policy::resources::Amounts;

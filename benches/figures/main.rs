@@ -38,13 +38,15 @@ fn read_all(facts: &Facts) -> u64 {
 fn plans() {
     let settings = Settings::default();
     println!("plan: nodes, jobs: one urgent job; twenty; each also as times of reading all records once");
-    for (nodes, jobs_per_node) in [(1000, 4)] {
+    for (nodes, jobs_per_node) in [(1000, 4), (1000, 10), (10_000, 4), (10_000, 10)] {
         let facts = cluster::full(nodes, jobs_per_node, 20);
         let reading = median(21, || read_all(&facts));
         let ledger = Ledger::of(&facts);
         let filling = median(5, || Ledger::of(&facts));
         let constraints = Constraints::default();
-        let one = median(7, || plan(&facts, &ledger, &facts.waiting[0], &constraints, &settings));
+        let one = median(7, || {
+            plan(&facts, &ledger, &facts.waiting[0], &constraints, &settings)
+        });
         let outcome = plan(&facts, &ledger, &facts.waiting[0], &constraints, &settings);
         let Outcome::Stop(plan) = outcome else {
             panic!("no plan to measure: {outcome:?}");

@@ -3,5 +3,6 @@
 
 mod cluster;
 mod large;
+mod long;
 mod oracle;
 mod small;

@@ -18,6 +18,7 @@ const SMALL: Size = Size {
     jobs: 12,
     span: 4,
     wanted: 3,
+    room: 1,
 };
 
 /// How much dearer than the best the plan is, as a part of the best; `None` where the job fits or nothing helps.
