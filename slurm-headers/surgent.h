@@ -86,7 +86,7 @@ typedef struct surgent_gres_request {
 	uint64_t per_socket;
 	uint64_t memory_each_mib; /* memory that comes with each; 0: none */
 	uint32_t cpus_each;       /* CPUs that come with each; 0: none */
-	uint32_t reserved0;
+	uint32_t cpus_by_job;     /* 1: it is the job that says so, not a default */
 } surgent_gres_request_t;
 
 /* surgent_choice_t.flags */

@@ -71,6 +71,7 @@ pub fn full(nodes: u32, jobs_per_node: u32, urgent: u32) -> Facts {
                     per_job: 0,
                     per_task: 0,
                     cpus_each: 0,
+                    cpus_by_job: false,
                     memory_each_mib: 0,
                 }],
                 candidates: (0..nodes).map(NodeIndex).collect(),

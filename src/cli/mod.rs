@@ -2,6 +2,7 @@
 //! What people type.
 #![forbid(unsafe_code)]
 
+mod plan;
 mod report;
 mod run;
 
@@ -11,7 +12,8 @@ use std::process::ExitCode;
 /// Urgent jobs for Slurm: training jobs give way only after they have saved
 ///
 /// Surgent starts an urgent job at once by stopping running training jobs, chosen by the state of their training, and
-/// only after each of them has saved its model. This command follows a training program in its job.
+/// only after each of them has saved its model. This command follows a training program in its job, and
+/// shows what would be decided.
 #[derive(Debug, Parser)]
 #[command(name = "surgent", version, max_term_width = 100)]
 struct Cli {
@@ -23,6 +25,7 @@ struct Cli {
 enum Command {
     Run(run::Args),
     Report(report::Args),
+    Plan(plan::Args),
 }
 
 /// Runs the `surgent` command and returns its exit code.
@@ -30,6 +33,7 @@ pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(args) => run::main(args),
         Command::Report(args) => report::main(&args),
+        Command::Plan(args) => plan::main(&args),
     }
 }
 

@@ -20,10 +20,13 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// So many commands run side by side.
 const WORKERS_MAX: usize = 8;
+
+/// The same failure is logged again after this.
+const SAME_FAILURE_AGAIN: Duration = Duration::from_secs(60);
 
 /// The planner's signal for "look at your record again", which bystanders ignore by default; only a monitor that
 /// asked to be called so is told of a request that was taken back.
@@ -61,7 +64,7 @@ pub fn carry_out(
                     .lock()
                     .unwrap_or_else(|poison| poison.into_inner())
                     .extend(reached),
-                Err(error) => log::error!("{}", printable(error.to_string().as_bytes())),
+                Err(error) => complain(&error),
             }
         }
     };
@@ -75,6 +78,20 @@ pub fn carry_out(
         work();
     });
     asked.into_inner().unwrap_or_else(|poison| poison.into_inner())
+}
+
+/// A command that fails is tried again every second or so; the same failure is logged less often than that.
+fn complain(error: &CommandError) {
+    static LAST: Mutex<Option<(String, Instant)>> = Mutex::new(None);
+    let text = error.to_string();
+    let mut last = LAST.lock().unwrap_or_else(|poison| poison.into_inner());
+    let is_new = last
+        .as_ref()
+        .is_none_or(|(said, at)| *said != text || at.elapsed() > SAME_FAILURE_AGAIN);
+    if is_new {
+        log::error!("{}", printable(text.as_bytes()));
+        *last = Some((text, Instant::now()));
+    }
 }
 
 struct Runner<'a> {
@@ -148,13 +165,18 @@ impl<'a> Runner<'a> {
                 })?;
                 Ok(None)
             }
-            Action::Reclass { job, class } => {
-                let priority = match class {
-                    Urgency::Urgent => format!("Priority={URGENT_PRIORITY}"),
-                    // Slurm's own words for "as the priority plugin has it".
-                    Urgency::Normal => "Priority=INFINITE".to_owned(),
+            Action::Reclass { job, class, held } => {
+                let head_of_queue = format!("Priority={URGENT_PRIORITY}");
+                let place: &[&str] = match class {
+                    Urgency::Urgent if !held => &[&head_of_queue],
+                    Urgency::Urgent | Urgency::Normal => &[],
                 };
-                self.rewrite(job, facts, &[&priority], |record| record.class = class)?;
+                self.rewrite(job, facts, place, |record| record.class = class)?;
+                if class == Urgency::Normal && !held {
+                    // Slurm's word for "give it the priority that it would have by itself".
+                    let args = ["release".into(), address(facts, job).into()];
+                    self.run(&self.scontrol, &args)?;
+                }
                 log::info!("job {job} is {} now", class.as_str());
                 Ok(None)
             }

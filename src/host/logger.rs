@@ -33,7 +33,14 @@ pub fn install(write: LogFn) {
 /// `text` as it may appear in a log: one line, printable, of bounded length.
 pub fn printable(text: &[u8]) -> String {
     let cut = &text[..text.len().min(LINE_MAX_BYTES)];
-    cut.escape_bytes().to_string()
+    let mut line = String::with_capacity(cut.len());
+    for c in cut.to_str_lossy().chars() {
+        match c.is_control() {
+            true => line.extend(c.escape_default()),
+            false => line.push(c),
+        }
+    }
+    line
 }
 
 impl log::Log for Logger {
@@ -67,4 +74,17 @@ impl log::Log for Logger {
     }
 
     fn flush(&self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_outside_stays_readable_and_stays_on_its_line() {
+        assert_eq!(printable(b"no such job 7"), "no such job 7");
+        assert_eq!(printable(b"a\nsurgent: b\x1b[2J"), "a\\nsurgent: b\\u{1b}[2J");
+        assert_eq!(printable("\u{e4}\u{6f22}".as_bytes()), "\u{e4}\u{6f22}");
+        assert_eq!(printable(&[b'x'; 5000]).len(), LINE_MAX_BYTES);
+    }
 }

@@ -9,8 +9,10 @@ use super::views::Collector;
 use super::{abi, act};
 use crate::policy::book::{Book, Phase};
 use crate::policy::facts::Facts;
+use crate::policy::ids::JobId;
 use crate::policy::settings::Mode;
 use crate::policy::step::{is_idle, step};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -109,6 +111,8 @@ struct Planner {
     book: Option<Book>,
     awaited: Option<Awaited>,
     next: Next,
+    /// Waiting jobs at whose class the last snapshot looked.
+    looked_at: BTreeSet<JobId>,
     /// Not before this are Slurm's locks taken again.
     locks_free_until: Option<Instant>,
 }
@@ -175,12 +179,10 @@ impl Planner {
         {
             asked.delivered = true;
         }
+        // Only what this snapshot looked at: a change that was noted since is for the next one.
         let still_changing: Vec<_> = facts.parked.iter().map(|job| job.id).collect();
-        let looked_after = core
-            .reclass_noted()
-            .into_iter()
-            .filter(|job| !still_changing.contains(job));
-        core.forget_reclass(looked_after);
+        let looked_at = std::mem::take(&mut self.looked_at);
+        core.forget_reclass(looked_at.into_iter().filter(|job| !still_changing.contains(job)));
         self.pace(book, facts)
     }
 
@@ -245,7 +247,8 @@ impl Planner {
         if let Some(until) = self.locks_free_until {
             std::thread::sleep(until.saturating_duration_since(Instant::now()));
         }
-        let mut collector = Collector::new(unix_now(), core.reclass_noted());
+        self.looked_at = core.reclass_noted();
+        let mut collector = Collector::new(unix_now(), self.looked_at.clone());
         let begun = Instant::now();
         let sink = collector.sink();
         // SAFETY: the shim's own function, which stays mapped; this thread holds no lock of Slurm's, and `sink`

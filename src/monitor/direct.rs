@@ -78,6 +78,7 @@ fn is_own(signal: SaveSignal) -> bool {
 pub fn own_job(environment: &JobEnvironment) -> Option<Job> {
     Some(Job::new(
         environment.job?,
+        environment.array,
         Environment::of_user(std::env::vars_os()),
     ))
 }

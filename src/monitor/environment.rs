@@ -3,7 +3,7 @@
 
 use super::place::is_in_step;
 use super::say::say;
-use crate::policy::ids::JobId;
+use crate::policy::ids::{ArrayTask, JobId};
 use crate::policy::units::UnixTime;
 use std::ffi::OsString;
 use std::str::FromStr;
@@ -25,6 +25,8 @@ const MIN_INTERVAL_DEFAULT: Duration = Duration::from_secs(30);
 pub struct JobEnvironment {
     /// The job; `None` outside Slurm.
     pub job: Option<JobId>,
+    /// Which task of which array it is.
+    pub array: Option<ArrayTask>,
     /// Whether this is a step of the job, as opposed to its batch script.
     pub is_step: bool,
     /// Which of the step's processes this is; 0 in a batch script.
@@ -59,8 +61,11 @@ impl JobEnvironment {
         let is_step = job.is_some_and(|job| is_in_step(job, has_step_id));
         // A batch script has variables of this name too; they describe steps to come.
         let of_step = |name| number(&lookup, name).filter(|_| is_step);
+        let array = number(&lookup, "SLURM_ARRAY_JOB_ID").map(JobId);
+        let task = number(&lookup, "SLURM_ARRAY_TASK_ID");
         Self {
             job,
+            array: array.zip(task).map(|(array, task)| ArrayTask { array, task }),
             is_step,
             rank: of_step("SLURM_PROCID").unwrap_or(0),
             ranks: of_step("SLURM_STEP_NUM_TASKS").unwrap_or(1),
@@ -125,6 +130,17 @@ mod tests {
         assert!(batch.speaks() && !batch.is_step);
         assert_eq!((batch.ranks, batch.restarts), (1, 2));
         assert_eq!(batch.min_interval, Duration::from_millis(500));
+    }
+
+    #[test]
+    fn a_task_of_an_array_knows_which_it_is() {
+        let task = environment(&[
+            ("SLURM_JOB_ID", "17"),
+            ("SLURM_ARRAY_JOB_ID", "17"),
+            ("SLURM_ARRAY_TASK_ID", "4"),
+        ]);
+        assert_eq!(task.array.map(|task| task.to_string()).as_deref(), Some("17_4"));
+        assert_eq!(environment(&[("SLURM_JOB_ID", "17")]).array, None);
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub struct Book {
     pub campaigns: Vec<Campaign>,
     /// Urgent jobs that fit by themselves and that Slurm has yet to start.
     pub fitting: BTreeMap<JobId, Fitting>,
+    /// Urgent jobs that were put at the head of the queue again, and when: their users had held and released them.
+    pub promoted: BTreeMap<JobId, UnixTime>,
     /// The last thing logged about an urgent job, so that it is logged once.
     pub said: BTreeMap<JobId, String>,
 }
@@ -227,12 +229,14 @@ pub enum Action {
         /// It waits for a date that Slurm set when it requeued it.
         delayed: bool,
     },
-    /// A waiting job's user has changed its class.
+    /// A waiting job's user has changed its class, or it is urgent and does not stand at the head of the queue.
     Reclass {
         /// Whose.
         job: JobId,
         /// To what.
         class: super::directives::Urgency,
+        /// It is held: only its class is changed.
+        held: bool,
     },
     /// Write into the urgent job's record whom it waits for; nobody, once it runs.
     ShowWait {

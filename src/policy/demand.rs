@@ -43,8 +43,7 @@ pub struct Demand {
     /// CPUs on each node at least, whatever the tasks need.
     cpus_per_node: u32,
     companions: SmallVec<[Companion; 2]>,
-    /// Kinds of nodes: each is counted like a generic resource of which a node of that kind has one.
-    kinds: Vec<(GresId, Vec<NodeIndex>)>,
+    kinds: Vec<Kind>,
     /// The same job on other sets of nodes.
     others: Vec<Demand>,
 }
@@ -55,7 +54,19 @@ struct Companion {
     id: GresId,
     per_task: u64,
     cpus_each: u32,
+    /// Of a node, the job counts only the CPUs that come with these.
+    cpus_alone: bool,
     memory_each_mib: u64,
+}
+
+/// Nodes of a kind, or something that they have; counted like one more generic resource.
+#[derive(Clone, Debug)]
+struct Kind {
+    id: GresId,
+    /// Sorted.
+    nodes: Vec<NodeIndex>,
+    /// What is counted; the nodes themselves if `None`.
+    of: Option<GresId>,
 }
 
 /// Kinds of nodes have ids from this on, far from those of generic resources.
@@ -107,7 +118,12 @@ impl Demand {
         };
         let tasks_per_node = request.tasks_per_node.filter(|tasks| *tasks > 0);
         let tasks_on_node = tasks_per_node.unwrap_or(1);
-        let mut min_nodes = request.min_nodes.max(choice.min_nodes).max(1);
+        let of_a_kind = choice.counted.iter().map(|counted| counted.at_least).max();
+        let mut min_nodes = request
+            .min_nodes
+            .max(choice.min_nodes)
+            .max(of_a_kind.unwrap_or(1))
+            .max(1);
         if let (Some(tasks), Some(most)) = (request.tasks, tasks_per_node) {
             min_nodes = min_nodes.max(tasks.div_ceil(most));
         }
@@ -125,10 +141,9 @@ impl Demand {
             .into_iter()
             .flatten()
             .min();
-        let cpus_per_node = request
-            .cpus_per_node
-            .max(tasks_on_node.saturating_mul(cpus_per_task))
-            .max(1);
+        // A node has the CPUs for as many tasks as it is said to get, also where they then share them.
+        let cpus_for_tasks = tasks_on_node.saturating_mul(request.cpus_per_task.max(1));
+        let cpus_per_node = request.cpus_per_node.max(cpus_for_tasks);
         let cpus_total = request
             .min_cpus
             .max(tasks.saturating_mul(cpus_per_task))
@@ -163,14 +178,12 @@ impl Demand {
                     id: gres.id,
                     per_task: gres.per_task,
                     cpus_each: gres.cpus_each,
+                    cpus_alone: gres.cpus_by_job && gres.per_job > 0,
                     memory_each_mib: gres.memory_each_mib,
                 });
             }
         }
-        let kinds = kinds(&choice.counted);
-        for ((id, _), counted) in kinds.iter().zip(&choice.counted) {
-            total.add_gres(*id, u64::from(counted.at_least));
-        }
+        let kinds = kinds(&choice.counted, request, &mut total);
         let mut candidates = choice.nodes.clone();
         candidates.sort_unstable();
         Self {
@@ -238,9 +251,13 @@ impl Demand {
         if !self.companions.iter().any(|companion| companion.cpus_each > 0) {
             offer.cpus = offer.cpus.min(for_tasks);
         }
-        for (id, nodes) in &self.kinds {
-            if nodes.binary_search(&node).is_ok() {
-                offer.add_gres(*id, 1);
+        let alone = self.companions.iter().filter(|companion| companion.cpus_alone);
+        if let Some(cpus) = alone.map(|companion| companion.cpus(offer)).max() {
+            offer.cpus = offer.cpus.min(cpus);
+        }
+        for kind in &self.kinds {
+            if kind.nodes.binary_search(&node).is_ok() {
+                offer.add_gres(kind.id, kind.of.map_or(1, |id| offer.gres(id)));
             }
         }
         Some(())
@@ -255,10 +272,8 @@ impl Demand {
             share.add_gres(kind, left.min(offer.gres(kind)).saturating_sub(have));
         }
         for companion in &self.companions {
-            let count = share.gres(companion.id);
-            let cpus = u64::from(companion.cpus_each).saturating_mul(count);
-            share.cpus = share.cpus.max(u32::try_from(cpus).unwrap_or(u32::MAX));
-            let memory_mib = companion.memory_each_mib.saturating_mul(count);
+            share.cpus = share.cpus.max(companion.cpus(&share));
+            let memory_mib = companion.memory_each_mib.saturating_mul(share.gres(companion.id));
             share.memory_mib = share.memory_mib.max(memory_mib);
         }
         share
@@ -278,8 +293,8 @@ impl Demand {
             MemoryRequest::AllOfNode => held.memory_mib = total.memory_mib,
             MemoryRequest::PerNode(_) | MemoryRequest::Unsaid => {}
         }
-        for (id, _) in &self.kinds {
-            held.keep_gres(*id, 0);
+        for kind in &self.kinds {
+            held.keep_gres(kind.id, 0);
         }
         held
     }
@@ -389,6 +404,12 @@ impl Demand {
 }
 
 impl Companion {
+    /// The CPUs that come with as many as there are in `amounts`.
+    fn cpus(&self, amounts: &Amounts) -> u32 {
+        let cpus = u64::from(self.cpus_each).saturating_mul(amounts.gres(self.id));
+        u32::try_from(cpus).unwrap_or(u32::MAX)
+    }
+
     /// Cuts `offer` down to as many as can be had with what comes with them; the tasks that these are for.
     fn limit(&self, offer: &mut Amounts) -> u32 {
         let mut most = offer.gres(self.id);
@@ -406,8 +427,32 @@ impl Companion {
     }
 }
 
-fn kinds(counted: &[Counted]) -> Vec<(GresId, Vec<NodeIndex>)> {
-    let ids = (KINDS_FROM..).map(GresId);
-    ids.zip(counted.iter().map(|counted| counted.nodes.clone()))
-        .collect()
+/// The kinds of nodes that there must be, and how many of each, which is added to `total`.
+fn kinds(counted: &[Counted], request: &Request, total: &mut Amounts) -> Vec<Kind> {
+    let mut kinds = Vec::new();
+    let mut add = |counted: &Counted, of, count| {
+        let id = GresId(KINDS_FROM + u32::try_from(kinds.len()).unwrap_or(0));
+        total.add_gres(id, count);
+        kinds.push(Kind {
+            id,
+            nodes: counted.nodes.clone(),
+            of,
+        });
+    };
+    for one in counted {
+        add(one, None, u64::from(one.at_least));
+    }
+    // Slurm looks for the counted nodes first, and then wants all that is asked for in total of nodes like these.
+    for gres in request
+        .gres
+        .iter()
+        .filter(|gres| gres.per_job > 0 || gres.per_task > 0)
+    {
+        for one in counted {
+            let tasks = request.tasks.unwrap_or(1);
+            let wanted = gres.per_job.max(gres.per_task.saturating_mul(u64::from(tasks)));
+            add(one, Some(gres.id), wanted);
+        }
+    }
+    kinds
 }

@@ -238,6 +238,9 @@ pub struct ParkedJob {
     pub begin: UnixTime,
     /// Still being cleaned up from its last run.
     pub completing: bool,
+    /// Held: its priority is not to be touched, that would release it.
+    #[serde(default)]
+    pub held: bool,
     /// The class that its comment asks for now; `None` where the comment is malformed.
     pub wanted: Option<Urgency>,
     /// Surgent's record of it.

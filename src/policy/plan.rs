@@ -290,7 +290,9 @@ impl<'a> Case<'a> {
     /// urgent job's patience.
     fn wait(&self, stopping_gpu_s: Option<f64>) -> Option<Wait> {
         let urgent = &self.settings.urgent;
-        let patience_s = (self.urgent.submit - self.facts.now).0 + urgent.patience_s.0;
+        // Counted from the submission: a job whose end is foretold again and again cannot draw this out.
+        let most_s = urgent.wait_max_s.0.min(urgent.patience_s.0);
+        let patience_s = (self.urgent.submit - self.facts.now).0 + most_s;
         let worth = |ends_s: f64| stopping_gpu_s.is_none_or(|most| urgent.wait_weight * ends_s <= most);
         let ending: Vec<(&RunningJob, f64)> = self
             .helpful

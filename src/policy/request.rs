@@ -109,6 +109,9 @@ pub struct GresRequest {
     /// CPUs that come with each (`--cpus-per-gpu`).
     #[serde(default)]
     pub cpus_each: u32,
+    /// It is the job that asks for these, not a default of its partition.
+    #[serde(default)]
+    pub cpus_by_job: bool,
     /// Memory that comes with each (`--mem-per-gpu`), in MiB.
     #[serde(default)]
     pub memory_each_mib: u64,

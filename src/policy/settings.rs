@@ -95,6 +95,9 @@ pub struct UrgentSettings {
     pub gate_patience_s: Seconds,
     /// How often a plan that Slurm does not agree with is widened by further victims.
     pub max_widen: u32,
+    /// An urgent job waits at most so long for running jobs to end by themselves where that is cheaper than to stop any,
+    /// in seconds from its submission.
+    pub wait_max_s: Seconds,
     /// What one second of an urgent job's waiting weighs, in GPU-seconds of lost work.
     pub wait_weight: f64,
 }
@@ -105,6 +108,7 @@ impl Default for UrgentSettings {
             patience_s: Seconds(600.0),
             gate_patience_s: Seconds(60.0),
             max_widen: 2,
+            wait_max_s: Seconds(60.0),
             wait_weight: 1.0,
         }
     }
@@ -154,6 +158,7 @@ impl Settings {
             ("victims.step_s", victims.step_s.0),
             ("victims.cpu_weight", victims.cpu_weight),
             ("urgent.patience_s", urgent.patience_s.0),
+            ("urgent.wait_max_s", urgent.wait_max_s.0),
             ("urgent.wait_weight", urgent.wait_weight),
         ];
         for (name, value) in not_negative {

@@ -4,8 +4,10 @@
 //! A step may be taken as often as one likes, at any moment, also after slurmctld was killed half-way: what has to
 //! be done follows from what the facts show, not from what was done before.
 
+use super::admission::URGENT_PRIORITY;
 use super::advance::{Advance, behind_gate, release};
 use super::book::{Action, Asked, Book, Campaign, Fitting, Phase, Stance};
+use super::directives::Urgency;
 use super::eligibility::Refusal;
 use super::facts::{Facts, WaitingJob};
 use super::fit::{Demand, Ledger};
@@ -23,6 +25,8 @@ const TASKS_MAX: usize = 64;
 const NUDGE_EVERY_S: Seconds = Seconds(2.0);
 /// Slurm is given this long to try an urgent job by itself before anybody is asked to make way for it.
 const UNTESTED_MAX_S: Seconds = Seconds(30.0);
+/// Slurm may have its own mind about a job's priority; it is told again no sooner than after this.
+const PROMOTE_EVERY_S: Seconds = Seconds(60.0);
 /// An urgent job that Slurm leaves waiting although it fits: from then on, nudges are as rare as this.
 const NUDGE_SELDOM_EVERY_S: Seconds = Seconds(30.0);
 
@@ -32,6 +36,7 @@ pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> 
     adopt(book, facts);
     if settings.mode == Mode::On {
         actions.extend(reclass(facts));
+        promote(book, facts, &mut actions);
     } else {
         // What was begun before the mode changed is called off.
         for campaign in &mut book.campaigns {
@@ -41,8 +46,11 @@ pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> 
 
     let mut ledger = Ledger::of(facts);
     wind_up_served(book, facts, &mut actions);
-    book.campaigns
-        .sort_by_key(|campaign| queue_position(facts, campaign.urgent));
+    // Of the tasks of one array, those come first whose victims are leaving: the nodes are theirs, also while empty.
+    book.campaigns.sort_by_key(|campaign| {
+        let leaving = matches!(campaign.phase, Phase::Open { .. });
+        (queue_position(facts, campaign.urgent), !leaving)
+    });
     for at in 0..book.campaigns.len() {
         let barred = claimed(&book.campaigns, Some(at));
         let mut advance = Advance {
@@ -166,6 +174,7 @@ fn reclass(facts: &Facts) -> impl Iterator<Item = Action> {
         (asked.is_none() && class != Some(wanted)).then_some(Action::Reclass {
             job: job.id,
             class: wanted,
+            held: job.held,
         })
     })
 }
@@ -180,8 +189,9 @@ fn claimed(campaigns: &[Campaign], except: Option<usize>) -> BTreeMap<JobId, Ref
     campaigns
         .iter()
         .enumerate()
-        .filter(|(at, campaign)| Some(*at) != except && campaign.claims())
-        .flat_map(|(_, campaign)| campaign.active())
+        .filter(|(at, _)| Some(*at) != except)
+        // Who is let off counts until it has been told: two commands about one job must not overtake each other.
+        .flat_map(|(_, campaign)| &campaign.victims)
         .map(|asked| (asked.job, Refusal::Claimed))
         .collect()
 }
@@ -360,9 +370,32 @@ fn hurry(
     }
 }
 
+/// Puts urgent jobs back at the head of the queue. What their victims leave would else go to whoever stands before them.
+fn promote(book: &mut Book, facts: &Facts, actions: &mut Vec<Action>) {
+    for job in facts
+        .waiting
+        .iter()
+        .filter(|job| !job.blocked && job.priority < URGENT_PRIORITY)
+    {
+        let rested = book
+            .promoted
+            .get(&job.id)
+            .is_none_or(|at| facts.now - *at >= PROMOTE_EVERY_S);
+        if rested {
+            book.promoted.insert(job.id, facts.now);
+            actions.push(Action::Reclass {
+                job: job.id,
+                class: Urgency::Urgent,
+                held: false,
+            });
+        }
+    }
+}
+
 fn forget_gone(book: &mut Book, facts: &Facts) {
     let waits = |id: &JobId| facts.waiting.iter().any(|job| job.id == *id);
     book.fitting.retain(|id, _| waits(id));
+    book.promoted.retain(|id, _| waits(id));
     let campaigns = &book.campaigns;
     book.said
         .retain(|id, _| waits(id) || campaigns.iter().any(|campaign| campaign.urgent == *id));

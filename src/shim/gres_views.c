@@ -156,6 +156,7 @@ static int visit_requested_gres(void *item, void *context)
 		.per_socket = surgent_amount(job_gres->gres_per_socket),
 		/* The same of CPUs. */
 		.cpus_each = job_gres->cpus_per_gres ? job_gres->cpus_per_gres : job_gres->def_cpus_per_gres,
+		.cpus_by_job = job_gres->cpus_per_gres != 0,
 		.memory_each_mib = requested->memory_set ? 0 : memory_each_mib(job_gres),
 	};
 	return GO_ON;

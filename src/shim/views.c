@@ -54,6 +54,7 @@ uint32_t surgent_view_hindrance(const job_record_t *job)
 	case WAIT_PART_TIME_LIMIT:
 	case WAIT_PART_DOWN:
 	case WAIT_PART_INACTIVE:
+	case WAIT_PART_CONFIG:
 	case FAIL_DOWN_PARTITION:
 		return SURGENT_HINDRANCE_PARTITION;
 	case FAIL_BAD_CONSTRAINTS:

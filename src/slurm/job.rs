@@ -2,7 +2,7 @@
 //! One's own job, as a user may see and change it.
 
 use super::command::{Bounds, CommandError, Environment, run};
-use crate::policy::ids::JobId;
+use crate::policy::ids::{ArrayTask, JobId};
 use bstr::ByteSlice;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -41,13 +41,25 @@ pub enum JobError {
 #[derive(Clone, Debug)]
 pub struct Job {
     id: JobId,
+    array: Option<ArrayTask>,
     environment: Environment,
 }
 
 impl Job {
-    /// The job `id`, asked about with the environment of its user.
-    pub fn new(id: JobId, environment: Environment) -> Self {
-        Self { id, environment }
+    /// The job `id`, asked about with the environment of its user; `array` says which task of an array it is, if it is
+    /// one.
+    pub fn new(id: JobId, array: Option<ArrayTask>, environment: Environment) -> Self {
+        Self {
+            id,
+            array,
+            environment,
+        }
+    }
+
+    /// How a change is addressed. By its own number, the task that was the last to start would stand for its whole array.
+    fn address(&self) -> String {
+        self.array
+            .map_or_else(|| self.id.to_string(), |task| task.to_string())
     }
 
     /// The job's comment, byte for byte; empty where there is none.
@@ -80,7 +92,7 @@ impl Job {
     pub fn set_comment(&self, comment: Vec<u8>) -> Result<(), JobError> {
         let mut assignment = b"Comment=".to_vec();
         assignment.extend(comment);
-        let job = format!("JobId={}", self.id);
+        let job = format!("JobId={}", self.address());
         let args = ["update".into(), job.into(), OsString::from_vec(assignment)];
         self.command("scontrol", &args, UPDATE_LIMIT)?;
         Ok(())
@@ -94,7 +106,7 @@ impl Job {
     pub fn requeue(&self) -> Result<(), JobError> {
         self.command(
             "scontrol",
-            &["requeue".into(), self.id.to_string().into()],
+            &["requeue".into(), self.address().into()],
             UPDATE_LIMIT,
         )?;
         Ok(())

@@ -349,6 +349,7 @@ impl World {
                             array: None,
                             begin: UnixTime(*begin),
                             completing: false,
+                            held: false,
                             wanted: None,
                             record,
                             admin_comment: job.admin_comment.clone(),
@@ -359,7 +360,7 @@ impl World {
                     {
                         facts.waiting.push(WaitingJob {
                             id,
-                            priority: 1,
+                            priority: surgent::policy::admission::URGENT_PRIORITY,
                             submit: UnixTime(job.submit),
                             blocked: false,
                             hindrance: None,

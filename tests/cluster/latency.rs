@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! How long things take. Printed, not asserted: the machine decides.
 
-use crate::on_cluster;
 use crate::scene::{TOML, four, urgent, wait_for_requests};
 use crate::support::{Cluster, LIMIT, LogLine, Outcome};
+use crate::{on_cluster, tell};
 
 #[test]
 fn latency_with_slurms_defaults() -> Outcome {
@@ -29,11 +29,11 @@ fn measure(title: &str, line: &str) -> Outcome {
         let asked = last(&log, &["surgent: asked job ", &format!(" for job {urgent} ")])?;
         let acknowledged = last(&log, &[&format!(" has saved for job {urgent}")])?;
         let started = last(&log, &["Allocate ", &format!("JobId={urgent} ")])?;
-        println!(
+        tell(&format!(
             "latency with {title}: sbatch to the last request {} ms, last acknowledgement to start {} ms",
             ms(submitted, asked),
             ms(acknowledged, started)
-        );
+        ));
         Ok(())
     })
 }

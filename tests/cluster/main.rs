@@ -10,19 +10,35 @@ mod faults;
 mod harness;
 mod interruptions;
 mod latency;
+mod reclass;
 mod scene;
 mod shapes;
 mod story;
 mod traps;
 mod victims;
 
+use std::io::Write;
 use support::{Builder, Cluster, Outcome};
 
 /// Runs a test on a cluster of its own; prints that it is skipped if SURGENT_NO_CLUSTER=1 asks for that.
 fn on_cluster(setup: Builder, test: impl FnOnce(&mut Cluster) -> Outcome) -> Outcome {
-    if std::env::var_os("SURGENT_NO_CLUSTER").is_some_and(|value| value == "1") {
-        println!("skipped: SURGENT_NO_CLUSTER=1 is set");
-        return Ok(());
+    match skips() {
+        true => Ok(()),
+        false => test(&mut setup.start()?),
     }
-    test(&mut setup.start()?)
+}
+
+/// Whether tests on a cluster are to be skipped; says so.
+fn skips() -> bool {
+    let skips = std::env::var_os("SURGENT_NO_CLUSTER").is_some_and(|value| value == "1");
+    if skips {
+        tell("skipped, for SURGENT_NO_CLUSTER=1 is set: a test on a cluster");
+    }
+    skips
+}
+
+/// Prints a line even where the test passes, whose output by `println!` nobody would see.
+fn tell(line: &str) {
+    // Nobody to hear it is no reason to fail.
+    let _ = writeln!(std::io::stderr(), "{line}");
 }

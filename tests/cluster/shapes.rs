@@ -3,10 +3,14 @@
 //! one else. Where Slurm wants somebody else too, or leaves somebody out, the model of `policy::fit` is wrong.
 
 mod crowd;
+mod random;
 
 use crate::on_cluster;
-use crate::support::{Cluster, Outcome};
+
+use crate::support::{Builder, Cluster, Outcome};
 use crowd::{Crowd, Member, Shape};
+use random::Dice;
+use std::fs;
 
 const TOML: &str = "[victims]\nmin_runtime_s = 0\nnearly_done_s = 0\nmax_preemptions = 100000\nsave_s = 1\n\
                     [urgent]\ngate_patience_s = 15\n";
@@ -35,9 +39,9 @@ fn crowd() -> Vec<Member> {
     ]
 }
 
-#[test]
-fn slurm_starts_each_shape_on_the_plans_victims_alone() -> Outcome {
-    let setup = Cluster::builder()
+/// Two partitions, features, and no room.
+fn crowded_cluster() -> Builder {
+    Cluster::builder()
         .toml(TOML)
         .conf("SchedulerParameters=batch_sched_delay=0")
         .conf("PartitionName=west Nodes=n1,n2")
@@ -45,7 +49,11 @@ fn slurm_starts_each_shape_on_the_plans_victims_alone() -> Outcome {
         .node("n1", "old,ib", &[])
         .node("n2", "old", &[])
         .node("n3", "new,ib", &[])
-        .node("n4", "new", &[]);
+        .node("n4", "new", &[])
+}
+
+#[test]
+fn slurm_starts_each_shape_on_the_plans_victims_alone() -> Outcome {
     let shapes = [
         Shape::starts("one whole node", &["-N1", "--exclusive"]),
         Shape::starts("two whole nodes", &["-N2", "--exclusive"]),
@@ -66,6 +74,10 @@ fn slurm_starts_each_shape_on_the_plans_victims_alone() -> Outcome {
             &["--gpus-per-socket=2", "--sockets-per-node=1"],
         ),
         Shape::starts("cpus with each gpu", &["--gpus=2", "--cpus-per-gpu=3"]),
+        Shape::starts(
+            "more tasks than cpus with the gpus",
+            &["-N1", "-n3", "--gpus=2", "--cpus-per-gpu=1"],
+        ),
         Shape::starts("cpus alone", &["-n5"]),
         Shape::starts("cpus of two nodes", &["-n12"]),
         Shape::starts("tasks on each node", &["-N2", "--ntasks-per-node=3"]),
@@ -87,6 +99,10 @@ fn slurm_starts_each_shape_on_the_plans_victims_alone() -> Outcome {
             &["-N2", "-C[old*1&new*1]", "--gres=gpu:1"],
         ),
         Shape::starts("two nodes of a feature", &["-N2", "-Cib*2", "--gres=gpu:1"]),
+        Shape::starts(
+            "a node of a feature, and gpus that Slurm wants of that kind",
+            &["-N2", "-n5", "--gpus-per-task=1", "-Cib*1"],
+        ),
         Shape::starts("a named node", &["-wn3", "--gres=gpu:2"]),
         Shape::starts("named nodes and another", &["-N3", "-wn1,n4", "--gres=gpu:1"]),
         Shape::starts("not these nodes", &["-xn1,n3", "--gres=gpu:1"]),
@@ -99,7 +115,25 @@ fn slurm_starts_each_shape_on_the_plans_victims_alone() -> Outcome {
         Shape::refused("a feature that nobody has", &["-Cpink"]),
         Shape::refused("more nodes than of this feature", &["-N3", "-Cib"]),
     ];
-    on_cluster(setup, |cluster| Crowd::gather(cluster, crowd())?.try_all(&shapes))
+    on_cluster(crowded_cluster(), |cluster| {
+        Crowd::gather(cluster, crowd())?.try_all(&shapes)
+    })
+}
+
+/// `SURGENT_SEED` and `SURGENT_SHAPES` (how many) try others.
+#[test]
+fn slurm_agrees_with_the_plan_for_shapes_made_up_at_random() -> Outcome {
+    let number = |name: &str, usual: u64| {
+        let given = std::env::var(name).ok().and_then(|text| text.parse().ok());
+        given.unwrap_or(usual)
+    };
+    let mut dice = Dice::new(number("SURGENT_SEED", 1));
+    let shapes: Vec<Shape> = (0..number("SURGENT_SHAPES", 12))
+        .map(|_| Shape::any(random::options(&mut dice)))
+        .collect();
+    on_cluster(crowded_cluster(), |cluster| {
+        Crowd::gather(cluster, crowd())?.try_all(&shapes)
+    })
 }
 
 /// GPUs of two models, cores of two CPUs, and jobs that hold a core for one CPU of it.
@@ -289,29 +323,29 @@ fn nobody_is_asked_in_vain() -> Outcome {
     })
 }
 
-/// Who is exempt from preemption by Slurm's own rules is not counted on, and somebody else makes way.
+/// Who is exempt from preemption by Slurm's own rules is not counted on.
 #[test]
 fn whom_slurm_protects_is_not_asked() -> Outcome {
     let setup = Cluster::builder()
         .toml(TOML)
-        .conf("SchedulerParameters=batch_sched_delay=0")
-        .conf("PreemptExemptTime=00:00:45");
+        .conf("SchedulerParameters=batch_sched_delay=0");
     on_cluster(setup, |cluster| {
-        let whole = |name: &str, node: &str| Member::new(name, gpus_of(4, &[node]));
-        let older = vec![whole("old", "-wn1")];
-        let crowd = Crowd::gather(cluster, older)?;
-        std::thread::sleep(std::time::Duration::from_secs(46));
-        let younger = ["-wn2", "-wn3", "-wn4"]
-            .iter()
-            .zip(["young2", "young3", "young4"]);
-        let crowd = crowd.join(younger.map(|(node, name)| whole(name, node)).collect())?;
-        crowd.try_all(&[
-            Shape::waits(
-                "two nodes, of which one is to be had",
-                "3 slurm_exempt",
-                &["-N2", "--exclusive"],
+        let nodes = ["-wn1", "-wn2", "-wn3", "-wn4"];
+        let members = nodes.map(|node| Member::new(&node[2..], gpus_of(4, &[node])));
+        let crowd = Crowd::gather(cluster, members.into())?;
+        let path = cluster.folder().join("slurm.conf");
+        let conf = fs::read_to_string(&path).map_err(|error| error.to_string())?;
+        for (lines, shape) in [
+            (
+                "PreemptExemptTime=01:00:00\n",
+                Shape::waits("under protection", "4 slurm_exempt", &["-N1"]),
             ),
-            Shape::starts("the one to be had", &["-N1", "--exclusive"]),
-        ])
+            ("", Shape::starts("after that", &["-N1"])),
+        ] {
+            fs::write(&path, format!("{conf}{lines}")).map_err(|error| error.to_string())?;
+            cluster.reconfigure()?;
+            crowd.try_all(&[shape])?;
+        }
+        Ok(())
     })
 }

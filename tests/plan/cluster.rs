@@ -213,6 +213,7 @@ fn request(
         per_job: 0,
         per_task: 0,
         cpus_each: 0,
+        cpus_by_job: false,
         memory_each_mib: 0,
     };
     match dice.within(0, 4) {

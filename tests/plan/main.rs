@@ -2,7 +2,10 @@
 //! Plans: the best set of victims, compared with brute force on small clusters and with long searches on large ones.
 
 mod cluster;
+mod documentation;
 mod large;
 mod long;
 mod oracle;
 mod small;
+mod tables;
+mod together;

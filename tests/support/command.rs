@@ -39,7 +39,8 @@ impl Cluster {
             .env("SLURM_CONF", self.folder.join("slurm.conf"))
             .env("TZ", "UTC")
             .env("LC_ALL", "C.UTF-8");
-        command.current_dir(self.work());
+        // What a killed job leaves behind goes with the cluster.
+        command.env("TMPDIR", self.work()).current_dir(self.work());
         command
     }
 

@@ -98,9 +98,26 @@ impl Configuration {
         put("gres.conf", &self.gres_conf(folder))?;
         put("cgroup.conf", &format!("CgroupPlugin={}\n", cgroup_plugin()?))?;
         if self.preempt == Preempt::Surgent {
+            self.copy_plugins(&folder.join("plugins"))?;
             put("surgent.toml", &self.surgent_toml)?;
         }
         put("slurm.conf", &self.slurm_conf(folder)?)?;
+        Ok(())
+    }
+
+    /// Slurm's commands look into every directory of PluginDir, also where an ordinary user runs them, and this checkout
+    /// may lie where only root can go.
+    fn copy_plugins(&self, target: &Path) -> Outcome {
+        let source = self.plugins.clone().map_or_else(places::plugins, Ok)?;
+        fs::create_dir(target).map_err(|error| format!("{}: {error}", target.display()))?;
+        let entries = fs::read_dir(&source).map_err(|error| format!("{}: {error}", source.display()))?;
+        for entry in entries
+            .flatten()
+            .filter(|entry| entry.path().extension().is_some_and(|end| end == "so"))
+        {
+            let copied = fs::copy(entry.path(), target.join(entry.file_name()));
+            copied.map_err(|error| format!("{}: {error}", entry.path().display()))?;
+        }
         Ok(())
     }
 
@@ -126,10 +143,9 @@ impl Configuration {
         let at = folder.display();
         let host = hostname()?;
         let stock = places::stock_plugins()?;
-        let plugin_dir = match (&self.plugins, self.preempt) {
-            (Some(own), _) => format!("{}:{}", own.display(), stock.display()),
-            (None, Preempt::Surgent) => format!("{}:{}", places::plugins()?.display(), stock.display()),
-            (None, _) => stock.display().to_string(),
+        let plugin_dir = match self.preempt {
+            Preempt::Surgent => format!("{at}/plugins:{}", stock.display()),
+            _ => stock.display().to_string(),
         };
         let nodes: String = NODES
             .iter()

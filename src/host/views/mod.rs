@@ -129,6 +129,7 @@ impl Collector {
                 array: array_task(view),
                 begin: UnixTime(view.begin_time),
                 completing: view.flags & abi::SURGENT_JOB_COMPLETING != 0,
+                held: view.priority == 0,
                 wanted,
                 record,
                 admin_comment: admin_comment.to_vec(),

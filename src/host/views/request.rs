@@ -63,6 +63,7 @@ fn gres(view: &abi::surgent_job_view_t, table: &mut GresTable) -> Vec<GresReques
             per_job: entry.per_job,
             per_task: entry.per_task,
             cpus_each: entry.cpus_each,
+            cpus_by_job: entry.cpus_by_job != 0,
             memory_each_mib: entry.memory_each_mib,
         };
         requests.push(exact);

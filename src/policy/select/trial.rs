@@ -202,7 +202,7 @@ impl<'p, 'a> Trial<'p, 'a> {
 
     fn look(&mut self, at: usize) {
         let offer = self.offer_with(at, &[]);
-        let old = std::mem::replace(&mut self.offers[at], None);
+        let old = self.offers[at].take();
         for (sum, (dimension, _)) in self.sums.iter_mut().zip(&self.problem.totals) {
             *sum -= old.as_ref().map_or(0, |old| dimension.of(old));
             *sum += offer.as_ref().map_or(0, |offer| dimension.of(offer));

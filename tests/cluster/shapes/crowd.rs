@@ -35,8 +35,8 @@ impl Member {
 
 /// What an urgent job asks for, and what is to become of it.
 pub struct Shape {
-    name: &'static str,
-    options: Vec<&'static str>,
+    name: String,
+    options: Vec<String>,
     end: End,
     by_nobody: bool,
 }
@@ -49,21 +49,23 @@ enum End {
     Waits { because: &'static str },
     /// Slurm does not take it.
     Refused,
+    /// Any of these, and nothing between.
+    Any,
 }
 
 impl Shape {
     /// It starts on the plan's victims and on no one else.
-    pub fn starts(name: &'static str, options: &[&'static str]) -> Self {
+    pub fn starts(name: &str, options: &[&str]) -> Self {
         Self {
-            name,
-            options: options.to_vec(),
+            name: name.to_owned(),
+            options: options.iter().map(|option| (*option).to_owned()).collect(),
             end: End::Starts { tasks: 1 },
             by_nobody: false,
         }
     }
 
     /// So do all tasks of this array.
-    pub fn array(name: &'static str, tasks: usize, options: &[&'static str]) -> Self {
+    pub fn array(name: &str, tasks: usize, options: &[&str]) -> Self {
         Self {
             end: End::Starts { tasks },
             ..Self::starts(name, options)
@@ -71,7 +73,7 @@ impl Shape {
     }
 
     /// No set of victims helps: it waits, and nobody hears of it. The log says why, in words that hold `because`.
-    pub fn waits(name: &'static str, because: &'static str, options: &[&'static str]) -> Self {
+    pub fn waits(name: &str, because: &'static str, options: &[&str]) -> Self {
         Self {
             end: End::Waits { because },
             ..Self::starts(name, options)
@@ -79,10 +81,20 @@ impl Shape {
     }
 
     /// It could never run, so that Slurm does not take it.
-    pub fn refused(name: &'static str, options: &[&'static str]) -> Self {
+    pub fn refused(name: &str, options: &[&str]) -> Self {
         Self {
             end: End::Refused,
             ..Self::starts(name, options)
+        }
+    }
+
+    /// Whatever becomes of it, it is to be one of the above.
+    pub fn any(options: Vec<String>) -> Self {
+        Self {
+            name: options.join(" "),
+            options,
+            end: End::Any,
+            by_nobody: false,
         }
     }
 
@@ -148,7 +160,7 @@ impl<'a> Crowd<'a> {
                 Ok(told) => println!("{:45} {told}", shape.name),
                 Err(fault) => {
                     println!("{:45} WRONG: {fault}", shape.name);
-                    faults.push(shape.name);
+                    faults.push(shape.name.as_str());
                 }
             }
             self.settle()?;
@@ -166,19 +178,20 @@ impl<'a> Crowd<'a> {
             "--comment=urgency=urgent",
             "--output=/dev/null",
         ];
-        options.extend(&shape.options);
+        options.extend(shape.options.iter().map(String::as_str));
         let submitted = match shape.by_nobody {
             true => self.cluster.sbatch_as_nobody(&options, "sleep 100000"),
             false => self.cluster.sbatch(&options, "sleep 100000"),
         };
         let urgent = match (submitted, &shape.end) {
-            (Err(refusal), End::Refused) => return Ok(refusal.to_string()),
+            (Err(refusal), End::Refused | End::Any) => return Ok(refusal.to_string()),
             (submitted, _) => submitted?,
         };
         let outcome = match shape.end {
             End::Starts { tasks } => self.expect_start(urgent, tasks, &before),
             End::Waits { because } => self.expect_wait(urgent, because, &before),
             End::Refused => Err("Slurm took it".into()),
+            End::Any => self.expect_any(urgent, &before),
         };
         self.cluster.ask("scancel", &[&urgent.to_string()])?;
         self.cluster
@@ -230,6 +243,22 @@ impl<'a> Crowd<'a> {
         match asked.is_empty() && stopped.is_empty() {
             true => Ok(line.text),
             false => Err(format!("asked {}, stopped {}", self.list(&asked), self.list(&stopped)).into()),
+        }
+    }
+
+    fn expect_any(&self, urgent: JobId, before: &BTreeMap<JobId, u32>) -> Outcome<String> {
+        let waits = format!("job {urgent} waits: ");
+        let starts =
+            self.cluster
+                .wait_until("a start, or the log to say why not", START_LIMIT, |cluster| {
+                    if cluster.job(urgent)?.state() == "RUNNING" {
+                        return Ok(Some(true));
+                    }
+                    Ok(cluster.logged(&[&waits]).map(|_| false))
+                })?;
+        match starts {
+            true => self.expect_start(urgent, 1, before),
+            false => self.expect_wait(urgent, "", before),
         }
     }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What fits where. Whether Slurm agrees is for `tests/cluster/shapes.rs` to show.
 
+mod nodes;
+
 use super::*;
 use crate::policy::facts::{Choice, Counted, GresRequest, Holding, JobTraits, Request};
 use crate::policy::resources::GresId;
@@ -18,6 +20,7 @@ fn gpus(id: GresId) -> GresRequest {
         per_job: 0,
         per_task: 0,
         cpus_each: 0,
+        cpus_by_job: false,
         memory_each_mib: 0,
     }
 }
@@ -106,11 +109,15 @@ fn where_it_fits(facts: &Facts, change: impl FnOnce(&mut Request)) -> Option<Vec
 }
 
 type Change = fn(&mut Request);
+/// Where it is to fit; `None` if nowhere.
+type Nodes = Option<&'static [u32]>;
+/// Name, what is asked for, what else, and where it is to fit.
+type GresCase = (&'static str, fn() -> GresRequest, Change, Nodes);
 
 #[test]
 fn requests_fit_where_there_is_room() {
     let facts = crowded();
-    let table: [(&str, Change, Option<&[u32]>); 27] = [
+    let table: [(&str, Change, Option<&[u32]>); 28] = [
         ("a task", |_| {}, Some(&[0])),
         ("two nodes", |r| r.min_nodes = 2, Some(&[0, 1])),
         ("three nodes", |r| r.min_nodes = 3, Some(&[0, 1, 2])),
@@ -145,6 +152,11 @@ fn requests_fit_where_there_is_room() {
         (
             "too many of them",
             |r| (r.tasks, r.cpus_per_task) = (Some(4), 3),
+            None,
+        ),
+        (
+            "tasks that share what they would have on a node",
+            |r| (r.tasks, r.tasks_per_node, r.overcommit) = (Some(10), Some(5), true),
             None,
         ),
         (
@@ -210,7 +222,7 @@ fn requests_fit_where_there_is_room() {
 #[test]
 fn generic_resources_are_counted_on_each_node_and_in_all() {
     let facts = crowded();
-    let table: [(&str, fn() -> GresRequest, Change, Option<&[u32]>); 14] = [
+    let table: [GresCase; 15] = [
         (
             "on a node",
             || GresRequest {
@@ -323,6 +335,17 @@ fn generic_resources_are_counted_on_each_node_and_in_all() {
             None,
         ),
         (
+            "with one cpu each, for more tasks than that",
+            || GresRequest {
+                per_job: 1,
+                cpus_each: 1,
+                cpus_by_job: true,
+                ..gpus(GPU)
+            },
+            |r| r.tasks = Some(6),
+            Some(&[0, 1]),
+        ),
+        (
             "with memory each",
             || GresRequest {
                 per_job: 3,
@@ -411,153 +434,4 @@ fn what_is_set_aside_is_gone_for_the_next() {
     let whole = Demand::of(&request(|request| request.whole_node = true));
     ledger.reserve(JobId(1), &whole, &[NodeIndex(0)]);
     assert_eq!(ledger.fits(&whole), Some(vec![NodeIndex(1)]));
-}
-
-#[test]
-fn a_job_holds_whole_cores() {
-    let mut facts = cluster(1);
-    facts.nodes[0].cpus_per_core = 2;
-    let one_of_each_core = |tasks| {
-        request(|request| {
-            request.candidates.truncate(1);
-            (request.tasks, request.cpus_per_core) = (Some(tasks), Some(1));
-        })
-    };
-    let mut ledger = Ledger::of(&facts);
-    assert!(ledger.fits(&Demand::of(&one_of_each_core(4))).is_some());
-    assert!(ledger.fits(&Demand::of(&one_of_each_core(5))).is_none());
-    ledger.reserve(JobId(1), &Demand::of(&one_of_each_core(3)), &[NodeIndex(0)]);
-    let cpus = |tasks| Demand::of(&request(|request| request.tasks = Some(tasks)));
-    assert!(ledger.fits(&cpus(2)).is_some());
-    assert!(ledger.fits(&cpus(3)).is_none());
-    ledger.reserve(JobId(2), &cpus(1), &[NodeIndex(0)]);
-    assert!(
-        ledger.fits(&cpus(1)).is_none(),
-        "the other CPU of the core is not free"
-    );
-}
-
-#[test]
-fn a_reserved_node_is_for_the_jobs_of_its_reservation() {
-    let mut facts = cluster(1);
-    facts.nodes[0].availability = Availability::Reserved;
-    assert_eq!(where_it_fits(&facts, |_| {}), None);
-    assert_eq!(
-        where_it_fits(&facts, |request| request.in_reservation = true),
-        Some(vec![0])
-    );
-    for (availability, fits) in [
-        (Availability::Up, true),
-        (Availability::Down, false),
-        (Availability::Drained, false),
-        (Availability::PoweringDown, false),
-    ] {
-        facts.nodes[0].availability = availability;
-        assert_eq!(where_it_fits(&facts, |_| {}).is_some(), fits, "{availability:?}");
-    }
-}
-
-#[test]
-fn a_node_for_one_user_alone_is_not_won_by_stopping_others() {
-    let mut facts = cluster(2);
-    let mine = |request: &mut Request| request.user_node = true;
-    facts.running = vec![job(1, &[0, 1], &amounts(1, 1, 0), JobTraits::default())];
-    let mut ledger = Ledger::of(&facts);
-    assert_eq!(ledger.fits(&Demand::of(&request(mine))), None);
-    // Slurm looks at who is there before it looks at who might leave.
-    ledger.release(&facts.running[0]);
-    assert_eq!(ledger.fits(&Demand::of(&request(mine))), None);
-    facts.running[0].user = ME;
-    assert!(where_it_fits(&facts, mine).is_some());
-
-    facts.running[0].user = OTHER;
-    facts.running[0].traits.user_node = true;
-    assert_eq!(where_it_fits(&facts, |_| {}), None, "kept for the other user");
-
-    facts.running[0].traits = JobTraits {
-        whole_node: true,
-        ..JobTraits::default()
-    };
-    let mut ledger = Ledger::of(&facts);
-    ledger.release(&facts.running[0]);
-    assert!(ledger.fits(&Demand::of(&request(mine))).is_some());
-}
-
-#[test]
-fn cpus_are_shared_among_those_who_share_and_with_nobody_else() {
-    let mut facts = cluster(1);
-    let shared = JobTraits {
-        shared: true,
-        ..JobTraits::default()
-    };
-    let full = amounts(8, 1_000, 0);
-    facts.running = vec![job(1, &[0], &full, shared)];
-    let sharing = |request: &mut Request| {
-        request.choices = vec![Choice {
-            nodes: vec![NodeIndex(0)],
-            jobs_per_cpu: Some(2),
-            ..Choice::default()
-        }];
-    };
-    assert!(where_it_fits(&facts, sharing).is_some());
-    assert_eq!(where_it_fits(&facts, |_| {}), None);
-    facts.running.push(job(2, &[0], &full, shared));
-    assert_eq!(where_it_fits(&facts, sharing), None);
-    let mut ledger = Ledger::of(&facts);
-    ledger.release(&facts.running[1]);
-    assert!(ledger.fits(&Demand::of(&request(sharing))).is_some());
-    facts.running = vec![job(1, &[0], &amounts(1, 1, 0), JobTraits::default())];
-    assert_eq!(where_it_fits(&facts, sharing), None);
-}
-
-#[test]
-fn nodes_of_a_kind_are_among_those_chosen() {
-    let facts = cluster(4);
-    let counted = |at_least, nodes: &[u32]| Counted {
-        at_least,
-        nodes: nodes.iter().map(|node| NodeIndex(*node)).collect(),
-    };
-    let with = |min_nodes, max_nodes, counted: Vec<Counted>| {
-        where_it_fits(&facts, |request| {
-            (request.min_nodes, request.max_nodes) = (min_nodes, Some(max_nodes));
-            request.choices = vec![Choice {
-                nodes: request.candidates.clone(),
-                counted,
-                ..Choice::default()
-            }];
-        })
-    };
-    assert_eq!(with(1, 1, vec![counted(1, &[3])]), Some(vec![3]));
-    assert_eq!(with(2, 2, vec![counted(1, &[3])]), Some(vec![0, 3]));
-    assert_eq!(with(1, 1, vec![counted(1, &[3]), counted(1, &[2])]), None);
-    assert_eq!(
-        with(1, 2, vec![counted(1, &[3]), counted(1, &[2])]),
-        Some(vec![2, 3])
-    );
-    assert_eq!(
-        with(
-            2,
-            2,
-            vec![counted(1, &[0, 3]), counted(1, &[1, 3]), counted(2, &[2, 3])]
-        ),
-        Some(vec![2, 3])
-    );
-}
-
-#[test]
-fn few_nodes_that_give_a_bit_of_all_do_where_the_richest_of_one_kind_do_not() {
-    let mut facts = cluster(3);
-    facts.running = vec![
-        job(1, &[0], &amounts(7, 0, 0), JobTraits::default()),
-        job(2, &[1], &amounts(0, 0, 1), JobTraits::default()),
-        job(3, &[2], &amounts(0, 0, 1), JobTraits::default()),
-    ];
-    let found = where_it_fits(&facts, |request| {
-        (request.tasks, request.max_nodes) = (Some(16), Some(2));
-        request.gres.push(GresRequest {
-            per_job: 6,
-            ..gpus(GPU)
-        });
-    });
-    assert_eq!(found, Some(vec![1, 2]));
 }

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! An outcome for people, in lines of at most 100 columns.
+
+use super::{name, nodes};
+use crate::policy::eligibility::Refusal;
+use crate::policy::facts::Facts;
+use crate::policy::ids::JobId;
+use crate::policy::notes;
+use crate::policy::plan::{Outcome, Plan, Victim};
+use std::collections::BTreeMap;
+
+const COLUMNS: usize = 100;
+
+/// What is to be done for `urgent`.
+pub(super) fn describe(urgent: JobId, outcome: &Outcome, facts: &Facts) -> String {
+    let mut text = match outcome {
+        Outcome::Fits { .. } => fill(&format!(
+            "Job {urgent} fits on what is free; nobody has to make way for it."
+        )),
+        Outcome::Wait(wait) => fill(&notes::wait(wait)),
+        Outcome::NoSet { refused } => fill(&notes::no_set(urgent, &BTreeMap::new())) + &protected(refused),
+        Outcome::Stop(plan) => describe_plan(plan),
+    };
+    let names: Vec<String> = nodes(outcome).iter().map(|node| name(facts, *node)).collect();
+    if !names.is_empty() {
+        text += &fill(&format!("Nodes: {}", names.join(", ")));
+    }
+    text
+}
+
+fn describe_plan(plan: &Plan) -> String {
+    let jobs = match plan.victims.len() {
+        1 => "1 job makes way".to_owned(),
+        many => format!("{many} jobs make way"),
+    };
+    let mut text = fill(&format!(
+        "For job {}: {jobs}, ready in {:.0} s. Cost {:.1} GPU-s, with the weighted waiting {:.1} GPU-s; no set has less than {:.1} GPU-s.",
+        plan.urgent, plan.ready_s.0, plan.cost_gpu_s, plan.total_gpu_s, plan.at_least_gpu_s
+    ));
+    text += "\n       job    GPUs   lost s  save s restart s  weight repeat    = GPU-s ready s  how\n";
+    for victim in &plan.victims {
+        text += &row(victim);
+    }
+    text += "\n";
+    text += &protected(&plan.refused);
+    for (job, why) in &plan.disbelieved {
+        let why: Vec<String> = why.iter().map(ToString::to_string).collect();
+        text += &fill(&format!("Not believed of job {job}: {}", why.join(", ")));
+    }
+    text
+}
+
+fn row(victim: &Victim) -> String {
+    let cost = &victim.cost;
+    let how = match &victim.signal {
+        Some(signal) => signal.to_string(),
+        None => "unsaved".to_owned(),
+    };
+    format!(
+        "{:>10} {:7.2} {:8.1} {:7.1} {:9.1} {:7.2} {:6.0} {:10.1} {:7.1}  {how}\n",
+        victim.job.0,
+        cost.resources,
+        cost.lost_s.0,
+        cost.save_s.0,
+        cost.restart_s.0,
+        cost.priority_weight,
+        cost.repeat_factor,
+        cost.total_gpu_s(),
+        cost.ready_s.0,
+    )
+}
+
+/// Who does not come into question, by rule.
+fn protected(refused: &BTreeMap<JobId, Refusal>) -> String {
+    let mut by_rule: BTreeMap<Refusal, Vec<String>> = BTreeMap::new();
+    for (job, rule) in refused {
+        by_rule.entry(*rule).or_default().push(job.to_string());
+    }
+    by_rule
+        .iter()
+        .map(|(rule, jobs)| fill(&format!("Protected ({rule}): {}", jobs.join(", "))))
+        .collect()
+}
+
+/// The text in lines; those after the first are indented.
+pub(super) fn fill(text: &str) -> String {
+    let mut lines = String::new();
+    let mut column = 0;
+    for word in text.split(' ') {
+        let width = word.chars().count();
+        if column > 0 && column + 1 + width > COLUMNS {
+            lines += "\n  ";
+            column = 2;
+        } else if column > 0 {
+            lines.push(' ');
+            column += 1;
+        }
+        lines += word;
+        column += width;
+    }
+    lines.push('\n');
+    lines
+}
