@@ -8,9 +8,12 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 
-/// For each site the best that can be done there: price per unit of gain, and the deed. Shared, as a search starts many
-/// times from nearly the same.
-pub type Deeds = Vec<Option<(f64, Rc<Deed>)>>;
+/// The best that can be done on a site: price per unit of gain, and the deed. Shared, as a search starts many times from
+/// nearly the same. `None` where nothing there helps.
+pub type BestDeed = Option<(f64, Rc<Deed>)>;
+
+/// The same for each site.
+pub type Deeds = Vec<BestDeed>;
 
 /// A site with the rate at which its best deed gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,7 +50,7 @@ pub fn deeds(trial: &mut Trial<'_, '_>, prices: &[f64]) -> Deeds {
 }
 
 /// See [`cover::best`].
-pub fn best(trial: &mut Trial<'_, '_>, at: usize, prices: &[f64], open: &Open) -> Option<(f64, Rc<Deed>)> {
+pub fn best(trial: &mut Trial<'_, '_>, at: usize, prices: &[f64], open: &Open) -> BestDeed {
     cover::best(trial, at, prices, open).map(|(rate, deed)| (rate, Rc::new(deed)))
 }
 

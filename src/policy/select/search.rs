@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Making a set better: parts of it are given up and built anew.
 
-use super::build::{self, Deeds};
-use super::cover::Deed;
+use super::build::{self, BestDeed, Deeds};
 use super::dice::Dice;
 use super::problem::Problem;
 use super::trial::{Budget, Found, Trial};
-use std::rc::Rc;
 
 /// Nodes whose victims are given up at once, at most.
 const RUINED_MAX: usize = 4;
@@ -71,7 +69,7 @@ pub struct Search<'p, 'a> {
     trial: Trial<'p, 'a>,
     prices: Vec<f64>,
     /// What can be done on each site as things are; `None` where that must be found anew.
-    deeds: Vec<Option<Option<(f64, Rc<Deed>)>>>,
+    deeds: Vec<Option<BestDeed>>,
     dice: Dice,
     /// Jobs on several nodes: to stop one of them may pay only together with much else.
     spanning: Vec<u32>,
