@@ -142,6 +142,11 @@ impl Ledger {
         self.slot(node).map_or(&[], |slot| &slot.occupants)
     }
 
+    /// What nobody holds on `node`, whether or not it can be used; CPUs that jobs share count as held by each.
+    pub fn free(&self, node: NodeIndex) -> Option<&Amounts> {
+        Some(&self.slot(node)?.free)
+    }
+
     /// What `node` can give to `demand` as things are, or `None` where that is less than every node must give.
     pub fn offer(&self, node: NodeIndex, demand: &Demand) -> Option<Amounts> {
         let slot = self.slot(node)?;

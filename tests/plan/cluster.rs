@@ -49,6 +49,8 @@ pub struct Size {
     pub span: u64,
     /// The urgent job asks for up to so many nodes.
     pub wanted: u64,
+    /// Nodes are so many times as large as the smallest.
+    pub room: u64,
 }
 
 /// A random cluster that is rather full, and one urgent job.
@@ -58,9 +60,9 @@ pub fn random(dice: &mut Dice, size: Size) -> (Facts, Settings) {
     let models = ["a100", "h100"];
     let typed = dice.one_in(2);
     for index in 0..size.nodes {
-        let cpus = dice.pick(&[8, 16]);
+        let cpus = dice.pick(&[8, 16]) * size.room as u32;
         let mut total = Amounts::new(cpus, u64::from(cpus) * 4000);
-        let gpus = dice.pick(&[4, 4, 8]);
+        let gpus = dice.pick(&[4, 4, 8]) * size.room;
         let model = typed.then(|| dice.pick(&models));
         facts.gres.add(&mut total, "gpu", model, gpus);
         facts.nodes.push(Node {
@@ -196,7 +198,7 @@ fn request(
             _ => Some(min_nodes + dice.within(0, size.wanted) as u32),
         },
         cpus_per_task: 1,
-        cpus_per_node: dice.within(1, 8) as u32,
+        cpus_per_node: dice.within(1, 4 + 4 * size.room) as u32,
         whole_node: dice.one_in(8),
         candidates: (0..size.nodes as u32).map(NodeIndex).collect(),
         ..Request::default()
@@ -217,7 +219,7 @@ fn request(
     match dice.within(0, 4) {
         0 => {}
         1 | 2 => request.gres.push(GresRequest {
-            per_node: dice.within(1, 4),
+            per_node: dice.within(1, 2 + 2 * size.room),
             ..none
         }),
         3 => request.gres.push(GresRequest {

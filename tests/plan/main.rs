@@ -3,5 +3,9 @@
 
 mod cluster;
 mod documentation;
+mod large;
+mod long;
 mod oracle;
 mod small;
+mod tables;
+mod together;

@@ -18,6 +18,7 @@ const SMALL: Size = Size {
     jobs: 12,
     span: 4,
     wanted: 3,
+    room: 1,
 };
 
 /// How much dearer than the best the plan is, as a part of the best; `None` where the job fits or nothing helps.
@@ -32,12 +33,28 @@ fn excess(seed: u64) -> Option<f64> {
     let urgent = &facts.waiting[0];
     let constraints = Constraints {
         patience_over: dice.one_in(2),
+        // Now and then some were asked already, and cost nothing more.
+        sunk: match dice.one_in(4) {
+            true => facts
+                .running
+                .iter()
+                .map(|job| job.id)
+                .filter(|_| dice.one_in(2))
+                .collect(),
+            false => BTreeSet::new(),
+        },
         ..Constraints::default()
     };
     let ledger = Ledger::of(&facts);
     let outcome = plan(&facts, &ledger, urgent, &constraints, &settings);
     let demand = Demand::of(&urgent.request);
-    let victims = oracle::victims(&facts, constraints.patience_over, &settings);
+    let mut victims = oracle::victims(&facts, constraints.patience_over, &settings);
+    for victim in victims
+        .iter_mut()
+        .filter(|victim| constraints.sunk.contains(&victim.job.id))
+    {
+        victim.ways.iter_mut().for_each(|way| way.0 = 0.0);
+    }
     let weight = settings.urgent.wait_weight;
     let least = oracle::least(&facts, &demand, &victims, weight);
     match (outcome, least) {

@@ -2,38 +2,29 @@
 //! What no set of victims can undercut.
 
 use super::build::Deeds;
-use super::problem::Problem;
+use super::trial::Trial;
 
 /// A bound on the sum of prices, from the deeds at shared prices (see [`super::build::shared`]), in GPU-seconds.
 ///
 /// Where any `min_nodes` nodes do, at least so many must be paid for, each at no less than its cheapest deed, and no job
 /// is paid for on more nodes than its price was divided among. Elsewhere nothing is known but that prices are not
-/// negative.
-pub fn prices_at_least(problem: &Problem<'_>, shared: &Deeds) -> f64 {
+/// negative. `trial` is without any victim.
+pub fn prices_at_least(trial: &Trial<'_, '_>, shared: &Deeds) -> f64 {
+    let problem = trial.problem;
     if !problem.uniform {
         return 0.0;
     }
-    let price = |at: usize| shared[at].as_ref().map_or(0.0, |(_, deed)| deed.at_least);
+    // Where nothing is known of a site, it is no cheaper than those of which something is: see `promise::best_deeds`.
+    let price = |at: usize| match (&shared[at], trial.offer(at)) {
+        (_, Some(_)) => Some(0.0),
+        (Some((_, deed)), None) => Some(deed.at_least),
+        (None, None) => None,
+    };
     let sites = 0..problem.sites.len();
     let (required, others): (Vec<usize>, Vec<usize>) = sites.partition(|&at| problem.sites[at].required);
-    let mut sum: f64 = required.iter().map(|&at| price(at)).sum();
-    let mut cheapest: Vec<f64> = others.into_iter().map(price).collect();
+    let required_price: f64 = required.iter().filter_map(|&at| price(at)).sum();
+    let mut cheapest: Vec<f64> = others.into_iter().filter_map(price).collect();
+    cheapest.sort_by(f64::total_cmp);
     let more = problem.demand.min_nodes.saturating_sub(required.len());
-    if more > 0 && more < cheapest.len() {
-        cheapest.select_nth_unstable_by(more - 1, f64::total_cmp);
-        cheapest.truncate(more);
-    }
-    sum += cheapest.iter().take(more).sum::<f64>();
-    sum
-}
-
-/// The same with the waiting for the first who can be ready.
-pub fn at_least(problem: &Problem<'_>, shared: &Deeds) -> f64 {
-    let first = problem.jobs.iter().map(|job| job.terms[0].ready_s);
-    let first_s = first.fold(f64::INFINITY, f64::min);
-    let waiting = match first_s.is_finite() {
-        true => problem.wait_weight * first_s,
-        false => 0.0,
-    };
-    prices_at_least(problem, shared) + waiting
+    required_price + cheapest.iter().take(more).sum::<f64>()
 }

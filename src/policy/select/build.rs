@@ -3,12 +3,17 @@
 
 use super::cover::{self, Deed};
 use super::problem::Problem;
-use super::trial::Trial;
+use super::trial::{Open, Trial};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::rc::Rc;
 
-/// For each site what can be done there at first: price per unit of gain, and the deed.
-pub type Deeds = Vec<Option<(f64, Deed)>>;
+/// The best that can be done on a site: price per unit of gain, and the deed. Shared, as a search starts many times from
+/// nearly the same. `None` where nothing there helps.
+pub type BestDeed = Option<(f64, Rc<Deed>)>;
+
+/// The same for each site.
+pub type Deeds = Vec<BestDeed>;
 
 /// A site with the rate at which its best deed gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,8 +45,13 @@ impl PartialOrd for Entry {
 pub fn deeds(trial: &mut Trial<'_, '_>, prices: &[f64]) -> Deeds {
     let open = trial.open();
     (0..trial.problem.sites.len())
-        .map(|at| cover::best(trial, at, prices, &open))
+        .map(|at| best(trial, at, prices, &open))
         .collect()
+}
+
+/// See [`cover::best`].
+pub fn best(trial: &mut Trial<'_, '_>, at: usize, prices: &[f64], open: &Open) -> BestDeed {
+    cover::best(trial, at, prices, open).map(|(rate, deed)| (rate, Rc::new(deed)))
 }
 
 /// Lets jobs go until the urgent job fits. `deeds` are those of `trial` as it is, at `prices`.
@@ -59,7 +69,7 @@ pub fn complete(trial: &mut Trial<'_, '_>, prices: &[f64], mut deeds: Deeds) -> 
     let mut heap: BinaryHeap<Reverse<Entry>> = BinaryHeap::with_capacity(deeds.len());
     for (site, deed) in deeds.iter_mut().enumerate() {
         if versions[site] > 0 {
-            *deed = cover::best(trial, site, prices, &trial.open());
+            *deed = best(trial, site, prices, &trial.open());
         }
         if let Some((rate, _)) = deed {
             heap.push(Reverse(Entry {
@@ -80,7 +90,7 @@ pub fn complete(trial: &mut Trial<'_, '_>, prices: &[f64], mut deeds: Deeds) -> 
         }
         if !problem.uniform {
             // The less is missing, the less a deed gives; so the rate of an entry is at best what it was.
-            deeds[site] = cover::best(trial, site, prices, &trial.open());
+            deeds[site] = best(trial, site, prices, &trial.open());
             let now = deeds[site].as_ref().map(|(rate, _)| *rate);
             let next = heap.peek().map_or(f64::INFINITY, |Reverse(next)| next.rate);
             match now {
@@ -102,7 +112,7 @@ pub fn complete(trial: &mut Trial<'_, '_>, prices: &[f64], mut deeds: Deeds) -> 
         stale.dedup();
         for &touched in &stale {
             versions[touched] += 1;
-            deeds[touched] = cover::best(trial, touched, prices, &trial.open());
+            deeds[touched] = best(trial, touched, prices, &trial.open());
             if let Some((rate, _)) = &deeds[touched] {
                 heap.push(Reverse(Entry {
                     rate: *rate,

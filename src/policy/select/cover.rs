@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What can be done on one node: whom to stop there so that it gives what every node must give, or more.
 
+use super::missing::{Missing, Plain};
 use super::trial::{Open, Trial};
 use crate::policy::resources::Amounts;
 use smallvec::SmallVec;
 
 /// Sets that are tried on one node before the best so far is taken.
 const SETS_MAX: u32 = 1000;
+
+/// So many sets that seem to do may turn out not to, before the trying is given up.
+const REFUSED_MAX: u32 = 32;
 
 /// Jobs that a node's deeds name.
 pub type Few = SmallVec<[u32; 8]>;
@@ -80,32 +84,35 @@ pub fn cheapest(trial: &mut Trial<'_, '_>, at: usize, prices: &[f64]) -> Option<
     }
     let mut here = stoppable(trial, at, prices);
     here.sort_by(|a, b| prices[*b as usize].total_cmp(&prices[*a as usize]).then(a.cmp(b)));
-    trial.offer_with(at, &here)?;
-    // Whoever is not needed, the dearest first, is spared.
-    let mut jobs = here.clone();
-    for job in &here {
-        let fewer: Few = jobs.iter().copied().filter(|other| other != job).collect();
-        if trial.offer_with(at, &fewer).is_some() {
-            jobs = fewer;
-        }
+    let offer = trial.offer_with(at, &here)?;
+    if let [job] = here[..] {
+        let price = prices[job as usize];
+        return Some(Deed {
+            jobs: here,
+            price,
+            at_least: price,
+            offer,
+        });
     }
-    let mut at_least = price(&jobs, prices);
-    if jobs.len() < here.len() {
-        let mut search = Cheapest {
-            at,
-            prices,
-            here: &here,
-            best_price: price(&jobs, prices),
-            best: jobs,
-            sets_left: SETS_MAX,
-        };
-        search.descend(trial, 0, &mut Few::new(), 0.0);
-        at_least = match search.sets_left {
-            0 => here.last().map_or(0.0, |job| prices[*job as usize]),
-            _ => search.best_price,
-        };
-        jobs = search.best;
-    }
+    let missing = Missing::on(trial.problem, at, |job| trial.is_gone(job), &here, prices);
+    let mut search = Cheapest {
+        at,
+        prices,
+        here: &here,
+        missing: &missing,
+        best_price: price(&here, prices),
+        best: here.clone(),
+        refused: 0,
+        sets_left: SETS_MAX,
+    };
+    search.descend(trial, 0, &mut Few::new(), 0.0, &missing.at_first);
+    let all_are_needed = search.refused > REFUSED_MAX && !search.spare_one_by_one(trial);
+    trial.looks += u64::from(SETS_MAX - search.sets_left) / 4;
+    let at_least = match all_are_needed || search.is_exact() {
+        true => search.best_price,
+        false => here.last().map_or(0.0, |job| prices[*job as usize]),
+    };
+    let jobs = search.best;
     let offer = trial.offer_with(at, &jobs)?;
     Some(Deed {
         price: price(&jobs, prices),
@@ -158,33 +165,65 @@ struct Cheapest<'s> {
     prices: &'s [f64],
     /// The dearest first.
     here: &'s [u32],
+    missing: &'s Missing,
     best: Few,
     best_price: f64,
+    /// Sets that seemed to do by plain numbers, and did not.
+    refused: u32,
     sets_left: u32,
 }
 
 impl Cheapest<'_> {
-    /// Decides about `here[from..]`; those before are in `taken` or stay.
-    fn descend(&mut self, trial: &mut Trial<'_, '_>, from: usize, taken: &mut Few, price: f64) {
-        if self.sets_left == 0 || price >= self.best_price {
+    fn is_exact(&self) -> bool {
+        self.sets_left > 0 && self.refused <= REFUSED_MAX
+    }
+
+    /// Decides about `here[from..]`; those before are in `taken` or stay. `open` is what is missing then.
+    fn descend(&mut self, trial: &mut Trial<'_, '_>, from: usize, taken: &mut Few, price: f64, open: &Plain) {
+        if !self.is_exact() || price >= self.best_price || !self.missing.can_give(open, from) {
             return;
         }
         self.sets_left -= 1;
-        if trial.offer_with(self.at, taken).is_some() {
-            self.best = taken.clone();
-            self.best_price = price;
-            return;
+        if open.iter().all(|open| *open <= 0.0) {
+            if trial.offer_with(self.at, taken).is_some() {
+                self.best = taken.clone();
+                self.best_price = price;
+                return;
+            }
+            self.refused += 1;
         }
-        let Some(job) = self.here.get(from) else {
+        let Some(&job) = self.here.get(from) else {
             return;
         };
-        // Without it: can the rest do at all?
-        let rest: Few = taken.iter().chain(&self.here[from + 1..]).copied().collect();
-        if trial.offer_with(self.at, &rest).is_some() {
-            self.descend(trial, from + 1, taken, price);
+        // At least one more must go, of whom the last is the cheapest.
+        let cheapest = self.here.last().map_or(0.0, |job| self.prices[*job as usize]);
+        let more = self.missing.price_at_least(open, from).max(cheapest);
+        if price + more >= self.best_price {
+            return;
         }
-        taken.push(*job);
-        self.descend(trial, from + 1, taken, price + self.prices[*job as usize]);
+        self.descend(trial, from + 1, taken, price, open);
+        taken.push(job);
+        let open = self.missing.without(open, from);
+        self.descend(trial, from + 1, taken, price + self.prices[job as usize], &open);
         taken.pop();
+    }
+
+    /// Where plain numbers do not tell what does: whoever is not needed, the dearest first, is spared. `false` where all are
+    /// needed.
+    fn spare_one_by_one(&mut self, trial: &mut Trial<'_, '_>) -> bool {
+        let mut jobs: Few = self.here.into();
+        for job in self.here {
+            let fewer: Few = jobs.iter().copied().filter(|other| other != job).collect();
+            if trial.offer_with(self.at, &fewer).is_some() {
+                jobs = fewer;
+            }
+        }
+        let price = price(&jobs, self.prices);
+        let some_are_spared = jobs.len() < self.here.len();
+        if price < self.best_price {
+            self.best = jobs;
+            self.best_price = price;
+        }
+        some_are_spared
     }
 }

@@ -37,6 +37,14 @@ pub struct Job {
     pub sites: SmallVec<[u32; 2]>,
 }
 
+impl Job {
+    /// The cheapest price at which it is ready by `ready_s`; infinite where there is none.
+    pub fn price(&self, ready_s: f64) -> f64 {
+        let in_time = self.terms.iter().rev().find(|terms| terms.ready_s <= ready_s);
+        in_time.map_or(f64::INFINITY, |terms| terms.price_gpu_s)
+    }
+}
+
 /// One node that may serve.
 #[derive(Clone, Debug)]
 pub struct Site<'a> {
@@ -247,15 +255,14 @@ impl<'a> Problem<'a> {
         self.ledger.offer_without(self.sites[at].node, gone, &self.demand)
     }
 
+    /// What nobody holds on site `at`.
+    pub fn free(&self, at: usize) -> Option<&Amounts> {
+        self.ledger.free(self.sites[at].node)
+    }
+
     /// The cheapest price of each job at which it is ready by `ready_s`; infinite where there is none.
     pub fn prices(&self, ready_s: f64) -> Vec<f64> {
-        self.jobs
-            .iter()
-            .map(|job| {
-                let in_time = job.terms.iter().rev().find(|terms| terms.ready_s <= ready_s);
-                in_time.map_or(f64::INFINITY, |terms| terms.price_gpu_s)
-            })
-            .collect()
+        self.jobs.iter().map(|job| job.price(ready_s)).collect()
     }
 
     /// The place of the job that is candidate number `origin`.
@@ -264,11 +271,10 @@ impl<'a> Problem<'a> {
         found.ok().and_then(|at| u32::try_from(at).ok())
     }
 
-    /// The sum of the cheapest prices of a set, however late they are ready, in GPU-seconds.
-    pub fn cheapest_of(&self, found: &Found) -> f64 {
+    /// The sum of the cheapest prices of a set at which all are ready by `ready_s`, in GPU-seconds.
+    pub fn cheapest_by(&self, found: &Found, ready_s: f64) -> f64 {
         let jobs = found.victims.iter().filter_map(|origin| self.place(*origin));
-        let last = jobs.filter_map(|at| self.jobs[at as usize].terms.last());
-        last.map(|terms| terms.price_gpu_s).sum()
+        jobs.map(|at| self.jobs[at as usize].price(ready_s)).sum()
     }
 
     /// By when a set is ready, if it is stopped in the cheapest way.
@@ -299,8 +305,7 @@ impl<'a> Problem<'a> {
                     last = terms.price_gpu_s;
                 }
             }
-            let now = job.terms.iter().rev().find(|terms| terms.ready_s <= ready_s);
-            price += now.map_or(0.0, |terms| terms.price_gpu_s);
+            price += job.price(ready_s);
         }
         cheaper_later.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut best = (price + self.wait_weight * ready_s, ready_s);

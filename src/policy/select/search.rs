@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Making a set better: parts of it are given up and built anew.
 
-use super::build::{self, Deeds};
-use super::cover;
+use super::build::{self, BestDeed, Deeds};
 use super::dice::Dice;
 use super::problem::Problem;
 use super::trial::{Budget, Found, Trial};
 
 /// Nodes whose victims are given up at once, at most.
 const RUINED_MAX: usize = 4;
+/// Out of so many jobs on several nodes one is picked.
+const PUSHED_OF: usize = 3;
 /// Prices are blurred by up to this part, so that the same ruin is not rebuilt the same way.
 const BLUR: f64 = 0.4;
 
@@ -31,14 +32,61 @@ fn give_back_of(trial: &mut Trial<'_, '_>, prices: &[f64], mut of: Vec<u32>) {
     }
 }
 
+/// Brings back all who are on one node only, node by node where that can be, beginning with those that cost most.
+fn give_back_nodes(trial: &mut Trial<'_, '_>, prices: &[f64]) {
+    let mut nodes: Vec<(u32, f64)> = Vec::new();
+    let alone = |trial: &Trial<'_, '_>, job: u32| match trial.job(job).sites[..] {
+        [at] => Some(at),
+        _ => None,
+    };
+    for job in &trial.gone {
+        if let Some(at) = alone(trial, *job) {
+            match nodes.iter_mut().find(|(node, _)| *node == at) {
+                Some((_, price)) => *price += prices[*job as usize],
+                None => nodes.push((at, prices[*job as usize])),
+            }
+        }
+    }
+    nodes.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    for (at, _) in nodes {
+        let here = trial.site(at as usize).here.iter().map(|(job, _)| *job);
+        let group: Vec<u32> = here
+            .filter(|job| trial.is_gone(*job) && alone(trial, *job).is_some())
+            .collect();
+        for job in &group {
+            trial.set(*job, false);
+        }
+        if !trial.fits() {
+            for job in group {
+                trial.set(job, true);
+            }
+        }
+    }
+}
+
 /// The search on one choice, with all victims ready by one time.
 pub struct Search<'p, 'a> {
     trial: Trial<'p, 'a>,
     prices: Vec<f64>,
     /// What can be done on each site as things are; `None` where that must be found anew.
-    deeds: Vec<Option<Option<(f64, cover::Deed)>>>,
+    deeds: Vec<Option<BestDeed>>,
     dice: Dice,
+    /// Jobs on several nodes: to stop one of them may pay only together with much else.
+    spanning: Vec<u32>,
+    aim: Aim,
+    /// The set that is being improved, with what is aimed at in the place of its total.
+    present: Option<Found>,
+    /// The best set that was seen, with its total.
     best: Option<Found>,
+}
+
+/// What a search tries to lessen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// The sum of prices, all victims being ready by the search's time.
+    Price,
+    /// Prices and weighted waiting together.
+    Total,
 }
 
 impl<'p, 'a> Search<'p, 'a> {
@@ -49,8 +97,15 @@ impl<'p, 'a> Search<'p, 'a> {
         let mut search = Self {
             trial: Trial::new(problem),
             deeds: vec![None; problem.sites.len()],
-            prices,
             dice: Dice::new(ready_s.to_bits()),
+            spanning: (0..)
+                .zip(problem.jobs.iter().zip(&prices))
+                .filter(|(_, (job, price))| job.sites.len() > 1 && price.is_finite())
+                .map(|(at, _)| at)
+                .collect(),
+            prices,
+            aim: Aim::Price,
+            present: None,
             best: None,
         };
         search.start_with(&search.prices.clone());
@@ -96,11 +151,58 @@ impl<'p, 'a> Search<'p, 'a> {
     }
 
     fn take(&mut self, trial: Trial<'p, 'a>) {
-        let found = trial.found();
-        if self.best.as_ref().is_none_or(|best| found.beats(best)) {
-            self.best = Some(found);
+        if self.accepts(trial.found(), self.price(&trial)) {
             self.trial = trial;
             self.deeds.fill(None);
+        }
+    }
+
+    fn price(&self, trial: &Trial<'p, 'a>) -> f64 {
+        trial.gone.iter().map(|job| self.prices[*job as usize]).sum()
+    }
+
+    /// Whether a set is better than the present one, in whose place it then is.
+    fn accepts(&mut self, found: Found, price: f64) -> bool {
+        let value = match self.aim {
+            Aim::Price => price,
+            Aim::Total => found.total,
+        };
+        let candidate = Found {
+            victims: found.victims.clone(),
+            total: value,
+        };
+        if self.best.as_ref().is_none_or(|best| found.beats(best)) {
+            self.best = Some(found);
+        }
+        let better = self
+            .present
+            .as_ref()
+            .is_none_or(|present| candidate.beats(present));
+        if better {
+            self.present = Some(candidate);
+        }
+        better
+    }
+
+    /// The least sum of prices that was found.
+    pub fn least_price(&self) -> f64 {
+        self.present
+            .as_ref()
+            .map_or(f64::INFINITY, |present| present.total)
+    }
+
+    /// Goes on from `found` with the total as the aim.
+    pub fn aim_at_total(&mut self, found: &Found) {
+        let mut trial = Trial::new(self.trial.problem);
+        for origin in &found.victims {
+            if let Some(job) = trial.problem.place(*origin) {
+                trial.set(job, true);
+            }
+        }
+        self.aim = Aim::Total;
+        self.present = None;
+        if trial.fits() {
+            self.take(trial);
         }
     }
 
@@ -109,7 +211,12 @@ impl<'p, 'a> Search<'p, 'a> {
         let patience = 60 + 20 * self.trial.gone.len();
         let mut in_vain = 0;
         while in_vain < patience && !budget.is_spent() {
-            if self.best.as_ref().is_none_or(|best| best.is_within(at_least)) || self.trial.gone.is_empty() {
+            if self
+                .present
+                .as_ref()
+                .is_none_or(|present| present.is_within(at_least))
+                || self.trial.gone.is_empty()
+            {
                 return;
             }
             let before = self.trial.looks;
@@ -121,29 +228,32 @@ impl<'p, 'a> Search<'p, 'a> {
     /// One ruin and rebuilding; whether that was a gain.
     fn round(&mut self) -> bool {
         let before = self.trial.gone.clone();
-        let barred = self.ruin();
+        let pushed = self.push();
+        let barred = self.ruin(pushed);
         let rebuilt = self.rebuild(barred);
         if rebuilt {
-            let touched: Vec<u32> = match self.trial.gone.len() {
-                few if few <= 24 => self.trial.gone.iter().copied().collect(),
-                _ => self.near(self.trial.gone.difference(&before).copied()),
+            if self.trial.has_nodes_to_spare() {
+                give_back_nodes(&mut self.trial, &self.prices);
+            }
+            // Before this round nobody could be spared; so it is those near to what has changed.
+            let others: Vec<u32> = match self.trial.problem.uniform {
+                true => self.near(self.trial.gone.symmetric_difference(&before).copied()),
+                false => self.trial.gone.iter().copied().collect(),
             };
-            let prices = std::mem::take(&mut self.prices);
-            give_back_of(&mut self.trial, &prices, touched);
-            self.prices = prices;
-            let found = self.trial.found();
-            if self.best.as_ref().is_none_or(|best| found.beats(best)) {
-                let changed: Vec<u32> = self.trial.gone.symmetric_difference(&before).copied().collect();
-                self.forget_deeds_of(&changed);
-                self.best = Some(found);
+            // The others are spared first; else nothing would have come of the push.
+            let others = others.into_iter().filter(|job| Some(*job) != pushed).collect();
+            give_back_of(&mut self.trial, &self.prices, others);
+            give_back_of(&mut self.trial, &self.prices, pushed.into_iter().collect());
+            if self.accepts(self.trial.found(), self.price(&self.trial)) {
+                self.forget_deeds();
                 return true;
             }
         }
         let changed: Vec<u32> = self.trial.gone.symmetric_difference(&before).copied().collect();
-        for job in &changed {
-            self.trial.set(*job, before.contains(job));
+        for job in changed {
+            self.trial.set(job, before.contains(&job));
         }
-        self.forget_deeds_of(&changed);
+        self.forget_deeds();
         false
     }
 
@@ -161,8 +271,25 @@ impl<'p, 'a> Search<'p, 'a> {
         near
     }
 
-    /// Brings back a victim, all others on its nodes and some more; one of them must stay.
-    fn ruin(&mut self) -> Option<u32> {
+    /// Lets a job on several nodes go, now and then: of a few at random, the one that costs least a node.
+    fn push(&mut self) -> Option<u32> {
+        if self.spanning.is_empty() || self.dice.below(2) == 0 {
+            return None;
+        }
+        let picks = (0..PUSHED_OF).map(|_| self.spanning[self.dice.below(self.spanning.len())]);
+        let picks: Vec<u32> = picks.collect();
+        let rate = |job: u32| self.prices[job as usize] / self.trial.job(job).sites.len() as f64;
+        let pushed = picks
+            .into_iter()
+            .filter(|job| !self.trial.is_gone(*job))
+            .min_by(|a, b| rate(*a).total_cmp(&rate(*b)).then(a.cmp(b)))?;
+        self.trial.set(pushed, true);
+        self.forget_deeds();
+        Some(pushed)
+    }
+
+    /// Brings back a victim, all others on its nodes and some more, but for the one who was pushed; one of them must stay.
+    fn ruin(&mut self, pushed: Option<u32>) -> Option<u32> {
         let seeds = 1 + self.dice.below(RUINED_MAX.min(self.trial.gone.len()));
         let mut back = Vec::new();
         for _ in 0..seeds {
@@ -171,16 +298,17 @@ impl<'p, 'a> Search<'p, 'a> {
         }
         let barred = match self.dice.below(4) {
             0 => None,
-            _ => back.first().copied(),
+            _ => back.first().copied().filter(|job| Some(*job) != pushed),
         };
         let back = match self.dice.below(2) {
             0 => back,
             _ => self.near(back.into_iter()),
         };
-        for job in &back {
-            self.trial.set(*job, false);
+        let back: Vec<u32> = back.into_iter().filter(|job| Some(*job) != pushed).collect();
+        for job in back {
+            self.trial.set(job, false);
         }
-        self.forget_deeds_of(&back);
+        self.forget_deeds();
         barred
     }
 
@@ -207,13 +335,10 @@ impl<'p, 'a> Search<'p, 'a> {
         for (at, deed) in deeds.iter_mut().enumerate() {
             let Some((rate, known)) = deed else { continue };
             if barred.is_some_and(|barred| known.jobs.contains(&barred)) {
-                *deed = cover::best(&mut self.trial, at, &prices, &open);
-            } else if blurred {
+                *deed = build::best(&mut self.trial, at, &prices, &open);
+            } else if blurred && known.price > 0.0 {
                 let price: f64 = known.jobs.iter().map(|job| prices[*job as usize]).sum();
-                if known.price > 0.0 {
-                    *rate *= price / known.price;
-                }
-                known.price = price;
+                *rate *= price / known.price;
             }
         }
         build::complete(&mut self.trial, &prices, deeds)
@@ -224,17 +349,16 @@ impl<'p, 'a> Search<'p, 'a> {
         for (at, known) in self.deeds.iter_mut().enumerate() {
             // Where it goes by totals, what a deed gives depends on what is missing.
             if known.is_none() || !self.trial.problem.uniform {
-                *known = Some(cover::best(&mut self.trial, at, &self.prices, &open));
+                *known = Some(build::best(&mut self.trial, at, &self.prices, &open));
             }
         }
         self.deeds.iter().map(|known| known.clone().flatten()).collect()
     }
 
-    fn forget_deeds_of(&mut self, jobs: &[u32]) {
-        for job in jobs {
-            for at in &self.trial.job(*job).sites {
-                self.deeds[*at as usize] = None;
-            }
+    /// Of sites where somebody left or came back, what can be done there must be found anew.
+    fn forget_deeds(&mut self) {
+        for at in self.trial.touched.drain(..) {
+            self.deeds[at as usize] = None;
         }
     }
 }

@@ -74,6 +74,8 @@ pub struct Trial<'p, 'a> {
     sums: SmallVec<[u64; 4]>,
     /// Looks at nodes so far.
     pub looks: u64,
+    /// Sites where somebody left or came back since this was last emptied; some more than once.
+    pub touched: Vec<u32>,
 }
 
 impl<'p, 'a> Trial<'p, 'a> {
@@ -88,6 +90,7 @@ impl<'p, 'a> Trial<'p, 'a> {
             required_missing: problem.demand.required.len(),
             sums: SmallVec::from_elem(0, problem.totals.len()),
             looks: 0,
+            touched: Vec::new(),
         };
         for at in 0..problem.sites.len() {
             trial.look(at);
@@ -141,6 +144,12 @@ impl<'p, 'a> Trial<'p, 'a> {
         for &at in &problem.jobs[job as usize].sites {
             self.look(at as usize);
         }
+        self.touched.extend(&problem.jobs[job as usize].sites);
+    }
+
+    /// Whether more nodes offer enough than must.
+    pub fn has_nodes_to_spare(&self) -> bool {
+        self.fitting > self.problem.demand.min_nodes
     }
 
     /// Whether the job fits now.

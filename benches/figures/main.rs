@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What decisions take, as ratios to something simple that is measured in the same run: `cargo bench`.
+
+mod allocations;
+mod cluster;
+mod hooks;
+mod plans;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+#[global_allocator]
+static ALLOCATOR: allocations::Counting = allocations::Counting;
+
+fn main() {
+    hooks::preemptable();
+    hooks::comments();
+    plans::plans();
+}
+
+/// The median of several runs.
+fn median<T>(runs: usize, mut run: impl FnMut() -> T) -> Duration {
+    let mut times: Vec<Duration> = (0..runs)
+        .map(|_| {
+            let begin = Instant::now();
+            black_box(run());
+            begin.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    times[runs / 2]
+}
+
+fn ratio(time: Duration, to: Duration) -> f64 {
+    time.as_secs_f64() / to.as_secs_f64()
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Several urgent jobs at once, and the same facts in another order.
+
+use crate::cluster::{Dice, Size, random};
+use crate::oracle;
+use std::collections::{BTreeMap, BTreeSet};
+use surgent::policy::book::{Action, Book};
+use surgent::policy::facts::Facts;
+use surgent::policy::fit::{Demand, Ledger};
+use surgent::policy::ids::JobId;
+use surgent::policy::plan::{Constraints, plan};
+use surgent::policy::step::step;
+
+const SEEDS: u64 = 1500;
+
+const SIZE: Size = Size {
+    nodes: 8,
+    jobs: 24,
+    span: 3,
+    wanted: 3,
+    room: 1,
+};
+
+/// A cluster on which several urgent jobs wait, each with a request of its own.
+fn crowd(seed: u64) -> (Facts, surgent::policy::settings::Settings) {
+    let mut dice = Dice(seed);
+    let (mut facts, settings) = random(&mut dice, SIZE);
+    let others = dice.within(1, 3) as u32;
+    for other in 1..=others {
+        // The same cluster's kinds of resources come in the same order, so that requests mean the same there.
+        let (elsewhere, _) = random(&mut Dice(seed + u64::from(other) * 1_000_003), SIZE);
+        let mut job = elsewhere.waiting[0].clone();
+        if elsewhere.gres == facts.gres {
+            job.id = JobId(1_000_000 + other);
+            job.priority = 10 - other;
+            facts.waiting.push(job);
+        }
+    }
+    facts.waiting[0].priority = 20;
+    (facts, settings)
+}
+
+#[test]
+fn no_job_makes_way_twice_and_each_urgent_job_fits_beside_those_before_it() {
+    let (mut plans, mut crowded) = (0, 0);
+    for seed in 0..SEEDS {
+        let (facts, settings) = crowd(seed);
+        let actions = step(&mut Book::default(), &facts, &settings);
+        let mut asked: BTreeMap<JobId, Vec<JobId>> = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        for action in &actions {
+            if let Action::Ask { job, urgent, .. } = action {
+                assert!(seen.insert(*job), "seed {seed}: {job} is asked twice");
+                asked.entry(*urgent).or_default().push(*job);
+            }
+        }
+        plans += asked.len();
+        crowded += usize::from(asked.len() > 1);
+        // Once all have gone, every urgent job with victims must fit in the order of the queue, each in turn taking
+        // what it needs: so nothing was counted twice.
+        let mut ledger = Ledger::of(&facts);
+        for job in facts.running.iter().filter(|job| seen.contains(&job.id)) {
+            ledger.release(job);
+        }
+        let mut served: Vec<_> = facts
+            .waiting
+            .iter()
+            .filter(|job| asked.contains_key(&job.id))
+            .collect();
+        served.sort_by_key(|job| std::cmp::Reverse(job.priority));
+        let mut alone = Vec::new();
+        for urgent in served {
+            let demand = Demand::of(&urgent.request);
+            let gone = |id: JobId| seen.contains(&id);
+            assert!(
+                oracle::fits(&facts, &demand, &gone),
+                "seed {seed}: {} does not fit",
+                urgent.id
+            );
+            if let Some(nodes) = ledger.fits(&demand) {
+                ledger.reserve(urgent.id, &demand, &nodes);
+                alone.push(urgent.id);
+            }
+        }
+        assert!(!asked.is_empty() || alone.is_empty());
+        if asked.len() > 1 {
+            // The first in the queue always gets its place.
+            let first = facts.waiting.iter().filter(|job| asked.contains_key(&job.id));
+            let first = first.max_by_key(|job| job.priority).unwrap();
+            assert!(alone.contains(&first.id), "seed {seed}");
+        }
+    }
+    println!("{plans} plans, in {crowded} of {SEEDS} cases several at once");
+    assert!(crowded > 50);
+}
+
+#[test]
+fn the_order_in_which_jobs_are_listed_changes_nothing() {
+    for seed in 0..300 {
+        let mut dice = Dice(seed);
+        let (facts, settings) = random(
+            &mut dice,
+            Size {
+                jobs: 60,
+                nodes: 20,
+                ..SIZE
+            },
+        );
+        let decide = |facts: &Facts| {
+            let constraints = Constraints {
+                patience_over: true,
+                ..Constraints::default()
+            };
+            plan(
+                facts,
+                &Ledger::of(facts),
+                &facts.waiting[0],
+                &constraints,
+                &settings,
+            )
+        };
+        let mut shuffled = facts.clone();
+        for at in (1..shuffled.running.len()).rev() {
+            shuffled.running.swap(at, dice.within(0, at as u64) as usize);
+        }
+        for job in &mut shuffled.running {
+            job.holdings.reverse();
+        }
+        shuffled.waiting[0].request.candidates.reverse();
+        let (one, other) = (decide(&facts), decide(&shuffled));
+        assert_eq!(
+            serde_json::to_string(&one).unwrap(),
+            serde_json::to_string(&other).unwrap(),
+            "seed {seed}"
+        );
+    }
+}
