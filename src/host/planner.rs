@@ -4,14 +4,17 @@
 use super::config::ConfigFile;
 use super::core::{Core, Host, unix_now};
 use super::guard::{self, Hook, hook};
+use super::records::Records;
 use super::state::StateFile;
 use super::views::Collector;
 use super::{abi, act};
 use crate::policy::book::{Book, Phase};
 use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
+use crate::policy::notes;
 use crate::policy::settings::{Mode, Settings};
-use crate::policy::step::{is_idle, step};
+use crate::policy::snapshot::SnapshotView;
+use crate::policy::step::{is_idle, step_and_tell};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -108,6 +111,7 @@ struct Awaited {
 struct Planner {
     config: Option<ConfigFile>,
     state: Option<StateFile>,
+    records: Option<Records>,
     book: Option<Book>,
     awaited: Option<Awaited>,
     next: Next,
@@ -122,6 +126,7 @@ impl Planner {
         Self {
             config: Some(ConfigFile::beside(&host.slurm_conf)),
             state: Some(StateFile::within(&host.state_dir)),
+            records: Some(Records::within(&host.state_dir)),
             ..Self::default()
         }
     }
@@ -173,7 +178,13 @@ impl Planner {
         settings: &Settings,
         book: &mut Book,
     ) -> Next {
-        let actions = step(book, facts, settings);
+        let before = (settings.records.snapshots > 0).then(|| book.clone());
+        let mut planned = Vec::new();
+        let actions = step_and_tell(book, facts, settings, &mut |decision| {
+            if decision.is_new_plan && !planned.contains(&decision.urgent) {
+                planned.push(decision.urgent);
+            }
+        });
         // Written before anybody is asked: whoever was asked is known after a crash, too.
         self.store(book);
         let reached = act::carry_out(core, host, facts, &actions, &settings.commands);
@@ -185,11 +196,30 @@ impl Planner {
         {
             asked.delivered = true;
         }
+        if let Some(before) = before.filter(|_| !planned.is_empty()) {
+            self.keep(
+                &SnapshotView::of(facts, settings, &before),
+                facts,
+                &planned,
+                settings,
+            );
+        }
         // Only what this snapshot looked at: a change that was noted since is for the next one.
         let still_changing: Vec<_> = facts.parked.iter().map(|job| job.id).collect();
         let looked_at = std::mem::take(&mut self.looked_at);
         core.forget_reclass(looked_at.into_iter().filter(|job| !still_changing.contains(job)));
         self.pace(book, facts)
+    }
+
+    /// After the requests are out: nobody waits for this file.
+    fn keep(&self, snapshot: &SnapshotView<'_>, facts: &Facts, urgent: &[JobId], settings: &Settings) {
+        let most = settings.records.snapshots as usize;
+        let records = self.records.as_ref();
+        match records.map(|records| records.keep(snapshot, facts.now, urgent, most)) {
+            Some(Ok(path)) => log::info!("{}", notes::kept(urgent, &path.display().to_string())),
+            Some(Err(sentence)) => log::error!("{sentence}"),
+            None => {}
+        }
     }
 
     fn pace(&mut self, book: &Book, facts: &Facts) -> Next {

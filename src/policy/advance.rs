@@ -2,6 +2,7 @@
 //! One step of one campaign, from the request to the last victim's return.
 
 use super::book::{Action, Asked, Campaign, Phase, Stance};
+use super::decision::{Decision, Listener};
 use super::eligibility::Refusal;
 use super::facts::{Facts, RunningJob, WaitingJob};
 use super::fit::{Demand, Ledger};
@@ -40,17 +41,27 @@ pub struct Advance<'a> {
     pub said: &'a mut BTreeMap<JobId, String>,
     /// Where actions go.
     pub actions: &'a mut Vec<Action>,
+    /// Who is told of plans.
+    pub listener: &'a mut Listener<'a>,
 }
 
 /// Logs `sentence` about an urgent job unless it is the last thing that was logged about it.
 ///
-/// What follows a semicolon (costs, times) changes from moment to moment and does not make a sentence new.
-pub fn say(said: &mut BTreeMap<JobId, String>, actions: &mut Vec<Action>, urgent: JobId, sentence: String) {
+/// What follows a semicolon (costs, times) changes from moment to moment and does not make a sentence new. Returns
+/// whether it was.
+pub fn say(
+    said: &mut BTreeMap<JobId, String>,
+    actions: &mut Vec<Action>,
+    urgent: JobId,
+    sentence: String,
+) -> bool {
     let gist = sentence.split(';').next().unwrap_or_default();
-    if said.get(&urgent).map(String::as_str) != Some(gist) {
+    let is_new = said.get(&urgent).map(String::as_str) != Some(gist);
+    if is_new {
         said.insert(urgent, gist.to_owned());
         actions.push(Action::Say(sentence));
     }
+    is_new
 }
 
 /// Lets all victims go: the urgent job needs them no more, or Surgent was turned off.
@@ -105,8 +116,8 @@ impl<'a> Advance<'a> {
         self.settle(campaign);
     }
 
-    fn say(&mut self, urgent: JobId, sentence: String) {
-        say(self.said, self.actions, urgent, sentence);
+    fn say(&mut self, urgent: JobId, sentence: String) -> bool {
+        say(self.said, self.actions, urgent, sentence)
     }
 
     fn note_saves(&mut self, campaign: &mut Campaign) {
@@ -219,16 +230,18 @@ impl<'a> Advance<'a> {
             sunk: campaign.active().map(|asked| asked.job).collect(),
             patience_over: self.facts.now - waiting.submit > self.settings.urgent.patience_s,
         };
-        match plan(self.facts, self.ledger, waiting, &constraints, self.settings) {
+        let outcome = plan(self.facts, self.ledger, waiting, &constraints, self.settings);
+        let mut is_new_plan = false;
+        let plan = match &outcome {
             Outcome::Stop(plan) => {
                 campaign.hopeless_since = None;
-                self.say(campaign.urgent, notes::plan(&plan, self.facts));
-                Some(plan)
+                is_new_plan = self.say(campaign.urgent, notes::plan(plan, self.facts));
+                Some(plan.clone())
             }
             Outcome::NoSet { refused } => {
                 let since = *campaign.hopeless_since.get_or_insert(self.facts.now);
                 if self.facts.now - since >= HOPELESS_MAX_S {
-                    self.say(campaign.urgent, notes::no_set(campaign.urgent, &refused));
+                    self.say(campaign.urgent, notes::no_set(campaign.urgent, refused));
                     for asked in &mut campaign.victims {
                         asked.stance = Stance::LetOff;
                     }
@@ -237,13 +250,23 @@ impl<'a> Advance<'a> {
             }
             Outcome::Wait(wait) => {
                 // Jobs end by themselves so soon that nobody else need make way.
-                self.say(campaign.urgent, notes::wait(&wait));
+                self.say(campaign.urgent, notes::wait(wait));
                 release(campaign, self.facts.now, self.actions);
                 None
             }
             // The caller has just seen that it does not fit.
             Outcome::Fits { .. } => None,
-        }
+        };
+        self.tell(campaign.urgent, outcome, is_new_plan);
+        plan
+    }
+
+    fn tell(&mut self, urgent: JobId, outcome: Outcome, is_new_plan: bool) {
+        (self.listener)(Decision {
+            urgent,
+            outcome,
+            is_new_plan,
+        });
     }
 
     /// Who is in the plan stays or is asked; who is not is let off.
@@ -357,10 +380,13 @@ impl<'a> Advance<'a> {
             barred,
             ..Constraints::default()
         };
-        match plan(self.facts, self.ledger, waiting, &constraints, self.settings) {
-            Outcome::Stop(plan) => Some(plan),
+        let outcome = plan(self.facts, self.ledger, waiting, &constraints, self.settings);
+        let plan = match &outcome {
+            Outcome::Stop(plan) => Some(plan.clone()),
             Outcome::Fits { .. } | Outcome::Wait(_) | Outcome::NoSet { .. } => None,
-        }
+        };
+        self.tell(waiting.id, outcome, plan.is_some());
+        plan
     }
 
     fn ask(&mut self, campaign: &mut Campaign, victim: &Victim) {

@@ -10,6 +10,7 @@ pub mod advance;
 pub mod belief;
 pub mod book;
 pub mod cost;
+pub mod decision;
 pub mod demand;
 pub mod directives;
 pub mod eligibility;

@@ -41,6 +41,14 @@ pub fn plan(plan: &Plan, facts: &Facts) -> String {
     )
 }
 
+/// What plans were made from is in a file.
+pub fn kept(urgent: &[JobId], file: &str) -> String {
+    format!(
+        "the facts behind the plan for job {} are in {file}",
+        list(urgent.iter())
+    )
+}
+
 /// One victim and what it costs.
 pub fn victim(urgent: JobId, victim: &Victim) -> String {
     let cost = &victim.cost;

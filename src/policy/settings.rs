@@ -2,10 +2,10 @@
 //! What a site can set in `surgent.toml`.
 
 use super::units::Seconds;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// All settings; a file that sets nothing gives the defaults.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// Whether Surgent acts.
@@ -16,10 +16,12 @@ pub struct Settings {
     pub urgent: UrgentSettings,
     /// How Slurm's own commands are run.
     pub commands: CommandSettings,
+    /// What is kept of decisions.
+    pub records: RecordSettings,
 }
 
 /// Whether Surgent acts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Plans, and carries plans out.
@@ -32,7 +34,7 @@ pub enum Mode {
 }
 
 /// What becomes of jobs that cannot save when asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unsavable {
     /// They are never stopped.
@@ -43,7 +45,7 @@ pub enum Unsavable {
 }
 
 /// `[victims]`
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct VictimSettings {
     /// A job that runs for less than this is left alone, in seconds.
@@ -86,7 +88,7 @@ impl Default for VictimSettings {
 }
 
 /// `[urgent]`
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct UrgentSettings {
     /// After this, victims that cannot or will not save may be stopped if `unsavable` is `stop`, in seconds.
@@ -115,7 +117,7 @@ impl Default for UrgentSettings {
 }
 
 /// `[commands]`
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CommandSettings {
     /// Path or name of scontrol.
@@ -136,6 +138,23 @@ impl Default for CommandSettings {
     }
 }
 
+/// `[records]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RecordSettings {
+    /// The facts behind so many of the latest plans are kept; 0 for none.
+    pub snapshots: u32,
+}
+
+/// No site keeps more snapshots.
+const SNAPSHOTS_MAX: u32 = 100;
+
+impl Default for RecordSettings {
+    fn default() -> Self {
+        Self { snapshots: 3 }
+    }
+}
+
 impl Settings {
     /// Reads the text of a `surgent.toml`.
     ///
@@ -147,7 +166,8 @@ impl Settings {
         Ok(settings)
     }
 
-    fn check(&self) -> Result<(), String> {
+    /// Whether the values are possible.
+    pub(super) fn check(&self) -> Result<(), String> {
         let victims = &self.victims;
         let urgent = &self.urgent;
         let not_negative = [
@@ -180,6 +200,12 @@ impl Settings {
             return Err(format!(
                 "commands.timeout_s = {} must be from 1 to 300",
                 self.commands.timeout_s
+            ));
+        }
+        if self.records.snapshots > SNAPSHOTS_MAX {
+            return Err(format!(
+                "records.snapshots = {} must be from 0 to {SNAPSHOTS_MAX}",
+                self.records.snapshots
             ));
         }
         for (name, value) in [
@@ -221,6 +247,8 @@ mod tests {
             ("[victims]\nsave_deadline_s = 0", "victims.save_deadline_s"),
             ("[victims]\nstep_s = nan", "victims.step_s"),
             ("[commands]\ntimeout_s = 0", "commands.timeout_s"),
+            ("[records]\nsnapshots = 101", "records.snapshots"),
+            ("[records]\nsnapshots = -1", "snapshots"),
             ("[commands]\nscontrol = \"\"", "commands.scontrol"),
         ] {
             let error = Settings::parse(text).unwrap_err();

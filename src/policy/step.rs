@@ -7,6 +7,7 @@
 use super::admission::URGENT_PRIORITY;
 use super::advance::{Advance, GIVEN_UP_S, RELEASING_MAX_S, behind_gate, release, say};
 use super::book::{Action, Asked, Book, Campaign, Fitting, Phase, Stance};
+use super::decision::{Decision, Listener};
 use super::directives::Urgency;
 use super::eligibility::Refusal;
 use super::facts::{Facts, WaitingJob};
@@ -32,6 +33,16 @@ const NUDGE_SELDOM_EVERY_S: Seconds = Seconds(30.0);
 
 /// Takes one step.
 pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> {
+    step_and_tell(book, facts, settings, &mut |_| {})
+}
+
+/// Takes one step, and tells `listener` of each plan that was asked for.
+pub fn step_and_tell(
+    book: &mut Book,
+    facts: &Facts,
+    settings: &Settings,
+    listener: &mut Listener<'_>,
+) -> Vec<Action> {
     let mut actions = Vec::new();
     adopt(book, facts);
     if settings.mode == Mode::On {
@@ -59,13 +70,14 @@ pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> 
             ledger: &mut ledger,
             said: &mut book.said,
             actions: &mut actions,
+            listener: &mut *listener,
         };
         advance.campaign(&mut book.campaigns[at], barred);
     }
     book.campaigns.retain(|campaign| !is_over(campaign, facts.now));
 
     if settings.mode != Mode::Off {
-        begin(book, facts, settings, &mut ledger, &mut actions);
+        begin(book, facts, settings, &mut ledger, &mut actions, listener);
     }
     forget_gone(book, facts);
     open_gates(book, facts, &mut actions);
@@ -211,6 +223,7 @@ fn begin(
     settings: &Settings,
     ledger: &mut Ledger,
     actions: &mut Vec<Action>,
+    listener: &mut Listener<'_>,
 ) {
     for job in &facts.waiting {
         let in_campaign = book.campaigns.iter().any(|campaign| campaign.urgent == job.id);
@@ -248,16 +261,17 @@ fn begin(
         if !matches!(outcome, Outcome::Fits { .. }) {
             book.fitting.remove(&urgent.id);
         }
-        match outcome {
+        let mut is_new_plan = false;
+        match &outcome {
             Outcome::Fits { nodes } => {
-                ledger.reserve(urgent.id, &Demand::of(&urgent.request), &nodes);
+                ledger.reserve(urgent.id, &Demand::of(&urgent.request), nodes);
                 hurry(book, urgent, facts, settings, actions);
             }
             Outcome::Wait(wait) => {
                 // What it waits for is not there for others, and nobody else may stop those jobs.
                 spoken_for.extend(wait.for_jobs.iter().map(|job| (*job, Refusal::Claimed)));
                 set_aside(ledger, facts, urgent, wait.for_jobs.iter(), &wait.nodes);
-                say(&mut book.said, actions, urgent.id, notes::wait(&wait));
+                say(&mut book.said, actions, urgent.id, notes::wait(wait));
             }
             Outcome::NoSet { refused } => {
                 hopeless = Some(urgent.id);
@@ -265,18 +279,23 @@ fn begin(
                     &mut book.said,
                     actions,
                     urgent.id,
-                    notes::no_set(urgent.id, &refused),
+                    notes::no_set(urgent.id, refused),
                 );
             }
             Outcome::Stop(plan) => {
-                say(&mut book.said, actions, urgent.id, notes::plan(&plan, facts));
+                is_new_plan = say(&mut book.said, actions, urgent.id, notes::plan(plan, facts));
                 let victims = plan.victims.iter().map(|victim| &victim.job);
                 set_aside(ledger, facts, urgent, victims, &plan.nodes);
                 if settings.mode == Mode::On {
-                    book.campaigns.push(carry_out(&plan, facts, actions));
+                    book.campaigns.push(carry_out(plan, facts, actions));
                 }
             }
         }
+        listener(Decision {
+            urgent: urgent.id,
+            outcome,
+            is_new_plan,
+        });
     }
 }
 

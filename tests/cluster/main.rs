@@ -9,6 +9,7 @@ mod comments;
 mod faults;
 mod harness;
 mod interruptions;
+mod kept;
 mod latency;
 mod reclass;
 mod scene;
