@@ -179,8 +179,7 @@ fn save_ways(
 /// How long until a job that saves only at an epoch's end comes to one; `None` where that is too late to save in time.
 fn epoch_end(job: &RunningJob, belief: &Belief, settings: &Settings) -> Option<Seconds> {
     let directives = job.directives.as_ref()?;
-    let save_s = directives.save_s.unwrap_or(settings.victims.save_s);
-    let most_s = Seconds(settings.victims.save_deadline_s.0 - save_s.0);
+    let most_s = Seconds(settings.victims.save_deadline_s.0 - belief.save.takes_s.0);
     let wait_s = match (&belief.progress, directives.epoch_s) {
         (Some(progress), _) => progress.doubt(progress.left_of_epoch_s(), progress.epoch_s),
         // Silence does not protect: it may be as bad as this, and if it is worse the job misses its deadline.

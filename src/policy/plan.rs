@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The plan for one urgent job: whom to stop, why these, what it costs; or until when to wait instead.
 
-use super::belief::{Belief, Disbelief, believe};
+use super::belief::{Belief, Disbelief, believe_all};
 use super::cost::{Cost, Rates, typical_save_age};
 use super::directives::SaveSignal;
 use super::eligibility::{Refusal, SaveWay, SaveWays, examine};
@@ -116,11 +116,7 @@ pub fn plan(
     if let Some(nodes) = ledger.fits(&demand) {
         return Outcome::Fits { nodes };
     }
-    let beliefs: Vec<Belief> = facts
-        .running
-        .iter()
-        .map(|job| believe(job, facts.now, settings))
-        .collect();
+    let beliefs = believe_all(facts, settings);
     let case = Case {
         facts,
         ledger,
@@ -299,7 +295,7 @@ impl<'a> Case<'a> {
             .iter()
             .filter(|(job, _)| !job.traits.suspended && !self.constraints.barred.contains_key(&job.id))
             .filter_map(|(job, belief)| {
-                let ends_s = ends_after(job, belief, self.facts.now, &self.settings.victims)?;
+                let ends_s = ends_after(job, belief, self.facts.now)?;
                 Some((*job, ends_s.0))
             })
             .filter(|(_, ends_s)| *ends_s <= patience_s && worth(*ends_s))

@@ -7,7 +7,7 @@ use surgent::policy::directives::{self, Directives};
 use surgent::policy::eligibility::{Refusal, SaveWay, examine};
 use surgent::policy::facts::{Availability, Facts, Holding, JobTraits, Node, RunningJob, WaitingJob};
 use surgent::policy::fit::Ledger;
-use surgent::policy::ids::{JobId, NodeIndex};
+use surgent::policy::ids::{JobId, NodeIndex, UserId};
 use surgent::policy::plan::{Constraints, Outcome, plan};
 use surgent::policy::record::Record;
 use surgent::policy::request::Request;
@@ -306,6 +306,8 @@ fn who_ends_soon_by_itself_is_waited_for_where_that_is_cheaper() {
     let stopping = "signal=USR1@batch";
     let ends = |comment: &str, limit_s: Option<i64>| {
         let mut ending = job(2, comment);
+        // What it says of its saves says nothing of another user's.
+        ending.user = UserId(1);
         ending.traits.requeue = false;
         ending.end = limit_s.map(|limit_s| UnixTime(NOW + limit_s));
         cluster(vec![job(1, stopping), ending])

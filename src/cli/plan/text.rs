@@ -3,6 +3,7 @@
 
 use super::name;
 use super::verdict::{PhaseName, Standing, Verdict};
+use crate::policy::belief::SaveRule;
 use crate::policy::eligibility::Refusal;
 use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
@@ -68,6 +69,7 @@ fn describe_plan(plan: &Plan) -> String {
         text += &row(victim);
     }
     text += "\n";
+    text += &not_told(plan);
     text += &protected(&plan.refused);
     for (job, why) in &plan.disbelieved {
         let why: Vec<String> = why.iter().map(ToString::to_string).collect();
@@ -94,6 +96,20 @@ fn row(victim: &Victim) -> String {
         cost.total_gpu_s(),
         cost.ready_s.0,
     )
+}
+
+/// Victims that do not say how long their save takes, by how that was found.
+fn not_told(plan: &Plan) -> String {
+    let mut by_rule: BTreeMap<SaveRule, Vec<String>> = BTreeMap::new();
+    for victim in &plan.victims {
+        if let Some(rule) = victim.cost.save_by.filter(|rule| *rule != SaveRule::Told) {
+            by_rule.entry(rule).or_default().push(victim.job.to_string());
+        }
+    }
+    by_rule
+        .iter()
+        .map(|(rule, jobs)| fill(&format!("Save time ({rule}): {}", jobs.join(", "))))
+        .collect()
 }
 
 /// Who does not come into question, by rule.
