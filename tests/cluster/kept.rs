@@ -149,6 +149,8 @@ fn the_kept_facts_give_the_plan_that_was_made() -> Outcome {
             fs::remove_dir_all(folder)
                 .and_then(|()| symlink(elsewhere.path(), folder))
                 .map_err(|error| error.to_string())?;
+            let jobs: Vec<JobId> = trainees.iter().map(|trainee| trainee.id).collect();
+            cluster.wait_for_all(&jobs, "RUNNING")?;
             let fourth = urgent(cluster, "fourth", 4)?;
             cluster.wait_for_state(fourth, "COMPLETED", LIMIT)?;
             let complaints = cluster

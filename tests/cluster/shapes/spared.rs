@@ -102,7 +102,7 @@ fn planned_nodes_serve_and_those_that_are_powered_down_do_once_they_are() -> Out
         crowd.leave("m4")?;
 
         // Slurm plans n4 for a normal job; an urgent one may have it.
-        let normal = cluster.sbatch(&["-N2", "--exclusive", "--time=10"], "sleep 1")?;
+        let normal = cluster.sbatch(&["-N4", "--exclusive", "--time=10"], "sleep 1")?;
         wait_for_node(cluster, "n4", "PLANNED")?;
         assert_eq!(
             crowd.try_one(&whole_nodes(2))?,
