@@ -4,7 +4,7 @@
 use super::config::ConfigFile;
 use super::core::{Core, Host, unix_now};
 use super::guard::{self, Hook, hook};
-use super::records::Records;
+use super::records::{Choice, Records};
 use super::state::StateFile;
 use super::views::Collector;
 use super::{abi, act};
@@ -12,6 +12,7 @@ use crate::policy::book::{Book, Phase};
 use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
 use crate::policy::notes;
+use crate::policy::plan::Outcome;
 use crate::policy::settings::{Mode, Settings};
 use crate::policy::snapshot::SnapshotView;
 use crate::policy::step::{is_idle, step_and_tell};
@@ -179,10 +180,11 @@ impl Planner {
         book: &mut Book,
     ) -> Next {
         let before = (settings.records.snapshots > 0).then(|| book.clone());
-        let mut planned = Vec::new();
+        let mut choices = Vec::new();
         let actions = step_and_tell(book, facts, settings, &mut |decision| {
-            if decision.is_new_plan && !planned.contains(&decision.urgent) {
-                planned.push(decision.urgent);
+            if let Outcome::Stop(plan) = decision.outcome {
+                let victims = plan.victims.iter().map(|victim| victim.job).collect();
+                choices.push((decision.urgent, victims));
             }
         });
         // Written before anybody is asked: whoever was asked is known after a crash, too.
@@ -196,11 +198,11 @@ impl Planner {
         {
             asked.delivered = true;
         }
-        if let Some(before) = before.filter(|_| !planned.is_empty()) {
+        if let Some(before) = before {
             self.keep(
                 &SnapshotView::of(facts, settings, &before),
                 facts,
-                &planned,
+                choices,
                 settings,
             );
         }
@@ -212,11 +214,22 @@ impl Planner {
     }
 
     /// After the requests are out: nobody waits for this file.
-    fn keep(&self, snapshot: &SnapshotView<'_>, facts: &Facts, urgent: &[JobId], settings: &Settings) {
+    fn keep(
+        &mut self,
+        snapshot: &SnapshotView<'_>,
+        facts: &Facts,
+        choices: Vec<Choice>,
+        settings: &Settings,
+    ) {
+        let Some(records) = &mut self.records else { return };
+        if settings.mode == Mode::On {
+            records.forget_last();
+        }
+        let mut urgent: Vec<JobId> = choices.iter().map(|(urgent, _)| *urgent).collect();
+        urgent.dedup();
         let most = settings.records.snapshots as usize;
-        let records = self.records.as_ref();
-        match records.map(|records| records.keep(snapshot, facts.now, urgent, most)) {
-            Some(Ok(path)) => log::info!("{}", notes::kept(urgent, &path.display().to_string())),
+        match records.keep(snapshot, facts.now, choices, most) {
+            Some(Ok(path)) => log::info!("{}", notes::kept(&urgent, &path.display().to_string())),
             Some(Err(sentence)) => log::error!("{sentence}"),
             None => {}
         }

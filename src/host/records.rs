@@ -19,10 +19,15 @@ const UNFINISHED: &str = ".unfinished-";
 /// A file's name says for so many urgent jobs at most whose plans it explains.
 const NAMED_MAX: usize = 8;
 
+/// Whom a plan stops, and for which urgent job.
+pub type Choice = (JobId, Vec<JobId>);
+
 /// `surgent.plans` in StateSaveLocation.
 #[derive(Debug)]
 pub struct Records {
     folder: PathBuf,
+    /// What was kept last, or could not be.
+    last: Vec<Choice>,
 }
 
 impl Records {
@@ -30,29 +35,40 @@ impl Records {
     pub fn within(state_dir: &Path) -> Self {
         Self {
             folder: state_dir.join("surgent.plans"),
+            last: Vec::new(),
         }
     }
 
-    /// Keeps what the plans for `urgent` were made from, as of `now`, and of older files the newest, so
-    /// that there are `most`. Returns the new file.
+    /// Keeps what `choices` were made from, as of `now`, and of older files the newest, so that there are `most`. Returns
+    /// the new file; `None` where there is nothing to keep or it was kept already: in shadow mode the same choices are
+    /// made again and again.
     ///
     /// # Errors
     /// A sentence for the log.
     pub fn keep(
-        &self,
+        &mut self,
         snapshot: &SnapshotView<'_>,
         now: UnixTime,
-        urgent: &[JobId],
+        choices: Vec<Choice>,
         most: usize,
-    ) -> Result<PathBuf, String> {
-        let path = self.folder.join(file_name(now, urgent));
-        self.write(snapshot, &path)
-            .and_then(|()| self.remove_old(&path, most))
-            .map_err(|error| {
-                let folder = self.folder.display();
-                format!("{folder}: the facts behind the latest plan could not be kept: {error}")
-            })?;
-        Ok(path)
+    ) -> Option<Result<PathBuf, String>> {
+        if choices.is_empty() || choices == self.last {
+            return None;
+        }
+        let path = self.folder.join(file_name(now, &choices));
+        self.last = choices;
+        let kept = self
+            .write(snapshot, &path)
+            .and_then(|()| self.remove_old(&path, most));
+        Some(kept.map(|()| path).map_err(|error| {
+            let folder = self.folder.display();
+            format!("{folder}: the facts behind the latest plan could not be kept: {error}")
+        }))
+    }
+
+    /// What is chosen next is kept also where it is the same: where plans are carried out none is made twice.
+    pub fn forget_last(&mut self) {
+        self.last.clear();
     }
 
     fn write(&self, snapshot: &SnapshotView<'_>, path: &Path) -> std::io::Result<()> {
@@ -106,8 +122,11 @@ impl Records {
 }
 
 /// `plan-1764410000-5.json`: when, and for which urgent jobs.
-fn file_name(now: UnixTime, urgent: &[JobId]) -> String {
-    let jobs: Vec<String> = urgent.iter().take(NAMED_MAX).map(JobId::to_string).collect();
+fn file_name(now: UnixTime, choices: &[Choice]) -> String {
+    let mut jobs: Vec<String> = choices.iter().map(|(urgent, _)| urgent.to_string()).collect();
+    // Those of one array stand together.
+    jobs.dedup();
+    jobs.truncate(NAMED_MAX);
     format!("{HEAD}{now}-{}{TAIL}", jobs.join("-"))
 }
 
@@ -126,15 +145,24 @@ mod tests {
     use crate::policy::snapshot::Snapshot;
     use std::os::unix::fs::symlink;
 
-    fn keep(folder: &Path, now: i64, urgent: &[u32], most: usize) -> Result<PathBuf, String> {
+    fn keep_by(
+        records: &mut Records,
+        now: i64,
+        urgent: &[u32],
+        most: usize,
+    ) -> Option<Result<PathBuf, String>> {
         let (facts, settings, book) = (Facts::at(UnixTime(now)), Settings::default(), Book::default());
-        let urgent: Vec<JobId> = urgent.iter().map(|id| JobId(*id)).collect();
-        Records::within(folder).keep(
+        let choices = urgent.iter().map(|id| (JobId(*id), vec![JobId(70)])).collect();
+        records.keep(
             &SnapshotView::of(&facts, &settings, &book),
             facts.now,
-            &urgent,
+            choices,
             most,
         )
+    }
+
+    fn keep(folder: &Path, now: i64, urgent: &[u32], most: usize) -> Result<PathBuf, String> {
+        keep_by(&mut Records::within(folder), now, urgent, most).unwrap()
     }
 
     fn names(folder: &Path) -> Vec<String> {
@@ -175,6 +203,26 @@ mod tests {
         keep(folder.path(), 5, &[4], 1).unwrap();
         assert!(names(folder.path()).contains(&"plan-5-4.json".to_owned()));
         assert_eq!(names(folder.path()).len(), 1 + strangers.len());
+    }
+
+    #[test]
+    fn the_same_choices_are_kept_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut records = Records::within(folder.path());
+        assert!(keep_by(&mut records, 9, &[], 3).is_none());
+        for (now, urgent, kept) in [
+            (9, &[1, 1, 2][..], true),
+            (10, &[1, 1, 2], false),
+            (11, &[1, 2], true),
+        ] {
+            assert_eq!(keep_by(&mut records, now, urgent, 3).is_some(), kept, "at {now}");
+        }
+        records.forget_last();
+        assert!(keep_by(&mut records, 12, &[1, 2], 3).is_some());
+        assert_eq!(
+            names(folder.path()),
+            ["plan-11-1-2.json", "plan-12-1-2.json", "plan-9-1-2.json"]
+        );
     }
 
     #[test]

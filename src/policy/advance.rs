@@ -47,21 +47,13 @@ pub struct Advance<'a> {
 
 /// Logs `sentence` about an urgent job unless it is the last thing that was logged about it.
 ///
-/// What follows a semicolon (costs, times) changes from moment to moment and does not make a sentence new. Returns
-/// whether it was.
-pub fn say(
-    said: &mut BTreeMap<JobId, String>,
-    actions: &mut Vec<Action>,
-    urgent: JobId,
-    sentence: String,
-) -> bool {
+/// What follows a semicolon (costs, times) changes from moment to moment and does not make a sentence new.
+pub fn say(said: &mut BTreeMap<JobId, String>, actions: &mut Vec<Action>, urgent: JobId, sentence: String) {
     let gist = sentence.split(';').next().unwrap_or_default();
-    let is_new = said.get(&urgent).map(String::as_str) != Some(gist);
-    if is_new {
+    if said.get(&urgent).map(String::as_str) != Some(gist) {
         said.insert(urgent, gist.to_owned());
         actions.push(Action::Say(sentence));
     }
-    is_new
 }
 
 /// Lets all victims go: the urgent job needs them no more, or Surgent was turned off.
@@ -116,8 +108,8 @@ impl<'a> Advance<'a> {
         self.settle(campaign);
     }
 
-    fn say(&mut self, urgent: JobId, sentence: String) -> bool {
-        say(self.said, self.actions, urgent, sentence)
+    fn say(&mut self, urgent: JobId, sentence: String) {
+        say(self.said, self.actions, urgent, sentence);
     }
 
     fn note_saves(&mut self, campaign: &mut Campaign) {
@@ -231,11 +223,10 @@ impl<'a> Advance<'a> {
             patience_over: self.facts.now - waiting.submit > self.settings.urgent.patience_s,
         };
         let outcome = plan(self.facts, self.ledger, waiting, &constraints, self.settings);
-        let mut is_new_plan = false;
         let plan = match &outcome {
             Outcome::Stop(plan) => {
                 campaign.hopeless_since = None;
-                is_new_plan = self.say(campaign.urgent, notes::plan(plan, self.facts));
+                self.say(campaign.urgent, notes::plan(plan, self.facts));
                 Some(plan.clone())
             }
             Outcome::NoSet { refused } => {
@@ -257,16 +248,11 @@ impl<'a> Advance<'a> {
             // The caller has just seen that it does not fit.
             Outcome::Fits { .. } => None,
         };
-        self.tell(campaign.urgent, outcome, is_new_plan);
-        plan
-    }
-
-    fn tell(&mut self, urgent: JobId, outcome: Outcome, is_new_plan: bool) {
         (self.listener)(Decision {
-            urgent,
+            urgent: campaign.urgent,
             outcome,
-            is_new_plan,
         });
+        plan
     }
 
     /// Who is in the plan stays or is asked; who is not is let off.
@@ -385,7 +371,10 @@ impl<'a> Advance<'a> {
             Outcome::Stop(plan) => Some(plan.clone()),
             Outcome::Fits { .. } | Outcome::Wait(_) | Outcome::NoSet { .. } => None,
         };
-        self.tell(waiting.id, outcome, plan.is_some());
+        (self.listener)(Decision {
+            urgent: waiting.id,
+            outcome,
+        });
         plan
     }
 

@@ -11,8 +11,6 @@ pub struct Decision {
     pub urgent: JobId,
     /// What.
     pub outcome: Outcome,
-    /// Other victims than the step before chose for it.
-    pub is_new_plan: bool,
 }
 
 /// Is told of each decision as it is made.

@@ -261,7 +261,6 @@ fn begin(
         if !matches!(outcome, Outcome::Fits { .. }) {
             book.fitting.remove(&urgent.id);
         }
-        let mut is_new_plan = false;
         match &outcome {
             Outcome::Fits { nodes } => {
                 ledger.reserve(urgent.id, &Demand::of(&urgent.request), nodes);
@@ -283,7 +282,7 @@ fn begin(
                 );
             }
             Outcome::Stop(plan) => {
-                is_new_plan = say(&mut book.said, actions, urgent.id, notes::plan(plan, facts));
+                say(&mut book.said, actions, urgent.id, notes::plan(plan, facts));
                 let victims = plan.victims.iter().map(|victim| &victim.job);
                 set_aside(ledger, facts, urgent, victims, &plan.nodes);
                 if settings.mode == Mode::On {
@@ -294,7 +293,6 @@ fn begin(
         listener(Decision {
             urgent: urgent.id,
             outcome,
-            is_new_plan,
         });
     }
 }
