@@ -17,5 +17,6 @@ pub mod guard;
 pub mod logger;
 pub mod planner;
 pub mod state;
+pub mod users;
 pub mod views;
 pub mod wake;

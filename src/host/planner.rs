@@ -5,6 +5,7 @@ use super::config::ConfigFile;
 use super::core::{Core, Host, unix_now};
 use super::guard::{self, Hook, hook};
 use super::state::StateFile;
+use super::users::Users;
 use super::views::Collector;
 use super::{abi, act};
 use crate::policy::book::{Book, Phase};
@@ -108,6 +109,7 @@ struct Awaited {
 struct Planner {
     config: Option<ConfigFile>,
     state: Option<StateFile>,
+    users: Users,
     book: Option<Book>,
     awaited: Option<Awaited>,
     next: Next,
@@ -224,6 +226,7 @@ impl Planner {
         match self.config.as_mut().and_then(ConfigFile::changed) {
             Some(Ok(settings)) => {
                 log::info!("settings read; mode {:?}", settings.mode);
+                self.users = Users::named(&settings.victims.exempt_users);
                 core.settings.store(Arc::new(settings));
             }
             Some(Err(sentence)) => log::error!("{sentence}"),
@@ -254,7 +257,7 @@ impl Planner {
             std::thread::sleep(until.saturating_duration_since(Instant::now()));
         }
         self.looked_at = core.reclass_noted();
-        let mut collector = Collector::new(unix_now(), self.looked_at.clone());
+        let mut collector = Collector::new(unix_now(), self.looked_at.clone(), self.users.clone());
         let begun = Instant::now();
         let sink = collector.sink();
         // SAFETY: the shim's own function, which stays mapped; this thread holds no lock of Slurm's, and `sink`

@@ -3,6 +3,7 @@
 
 use super::directives::{Directives, Urgency};
 use super::ids::{ArrayTask, JobId, NodeIndex, UserId};
+use super::labels::Labels;
 use super::record::Record;
 pub use super::request::{Choice, Counted, GresRequest, MemoryRequest, Request};
 use super::resources::{Amounts, GresTable};
@@ -130,6 +131,9 @@ pub struct RunningJob {
     /// Whose it is.
     #[serde(default)]
     pub user: UserId,
+    /// See [`Labels`].
+    #[serde(default)]
+    pub labels: Labels,
     /// When this run of it began; tells this run from the next.
     pub start: UnixTime,
     /// When its time limit ends it; `None` without a limit.

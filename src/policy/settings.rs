@@ -52,6 +52,16 @@ pub struct VictimSettings {
     pub nearly_done_s: Seconds,
     /// A job is stopped at most so many times.
     pub max_preemptions: u32,
+    /// Users whose jobs are left alone.
+    pub exempt_users: Vec<String>,
+    /// Accounts whose jobs are left alone.
+    pub exempt_accounts: Vec<String>,
+    /// QOS whose jobs are left alone.
+    pub exempt_qos: Vec<String>,
+    /// Partitions whose jobs are left alone.
+    pub exempt_partitions: Vec<String>,
+    /// The `priority` that a user can give a job counts as no more than this, 0 to 100.
+    pub priority_max: u8,
     /// How long a victim has for its save, in seconds.
     pub save_deadline_s: Seconds,
     /// Jobs that cannot save.
@@ -74,6 +84,11 @@ impl Default for VictimSettings {
             min_runtime_s: Seconds(60.0),
             nearly_done_s: Seconds(60.0),
             max_preemptions: 3,
+            exempt_users: Vec::new(),
+            exempt_accounts: Vec::new(),
+            exempt_qos: Vec::new(),
+            exempt_partitions: Vec::new(),
+            priority_max: 100,
             save_deadline_s: Seconds(300.0),
             unsavable: Unsavable::Protect,
             save_s: Seconds(30.0),
@@ -176,6 +191,27 @@ impl Settings {
                 return Err(format!("{name} = {value} must be a number of at least 1"));
             }
         }
+        if victims.priority_max > 100 {
+            return Err(format!(
+                "victims.priority_max = {} must be from 0 to 100",
+                victims.priority_max
+            ));
+        }
+        for (name, exempt) in [
+            ("victims.exempt_users", &victims.exempt_users),
+            ("victims.exempt_accounts", &victims.exempt_accounts),
+            ("victims.exempt_qos", &victims.exempt_qos),
+            ("victims.exempt_partitions", &victims.exempt_partitions),
+        ] {
+            if exempt
+                .iter()
+                .any(|exempt| exempt.trim().is_empty() || exempt.contains(','))
+            {
+                return Err(format!(
+                    "{name} has an entry that is empty or has a comma in it; write each name in quotes of its own, as in [\"one\", \"two\"]"
+                ));
+            }
+        }
         if self.commands.timeout_s == 0 || self.commands.timeout_s > 300 {
             return Err(format!(
                 "commands.timeout_s = {} must be from 1 to 300",
@@ -220,6 +256,9 @@ mod tests {
             ("[victims]\nmin_runtime_s = -1", "victims.min_runtime_s"),
             ("[victims]\nsave_deadline_s = 0", "victims.save_deadline_s"),
             ("[victims]\nstep_s = nan", "victims.step_s"),
+            ("[victims]\npriority_max = 101", "victims.priority_max"),
+            ("[victims]\nexempt_qos = [\"a,b\"]", "victims.exempt_qos"),
+            ("[victims]\nexempt_users = \"eve\"", "line 2"),
             ("[commands]\ntimeout_s = 0", "commands.timeout_s"),
             ("[commands]\nscontrol = \"\"", "commands.scontrol"),
         ] {
