@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What a site can set in `surgent.toml`.
 
+use super::directives::SECONDS_MAX;
 use super::units::Seconds;
 use serde::Deserialize;
+
+/// No weight is larger: beyond that, a cost would be no number any more.
+const WEIGHT_MAX: f64 = 1e6;
 
 /// All settings; a file that sets nothing gives the defaults.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -165,30 +169,28 @@ impl Settings {
     fn check(&self) -> Result<(), String> {
         let victims = &self.victims;
         let urgent = &self.urgent;
-        let not_negative = [
-            ("victims.min_runtime_s", victims.min_runtime_s.0),
-            ("victims.nearly_done_s", victims.nearly_done_s.0),
-            ("victims.save_s", victims.save_s.0),
-            ("victims.restart_s", victims.restart_s.0),
-            ("victims.step_s", victims.step_s.0),
-            ("victims.cpu_weight", victims.cpu_weight),
-            ("urgent.patience_s", urgent.patience_s.0),
-            ("urgent.wait_max_s", urgent.wait_max_s.0),
-            ("urgent.wait_weight", urgent.wait_weight),
+        let seconds = [
+            ("victims.min_runtime_s", victims.min_runtime_s, 0.0),
+            ("victims.nearly_done_s", victims.nearly_done_s, 0.0),
+            ("victims.save_s", victims.save_s, 0.0),
+            ("victims.restart_s", victims.restart_s, 0.0),
+            ("victims.step_s", victims.step_s, 0.0),
+            ("victims.save_deadline_s", victims.save_deadline_s, 1.0),
+            ("victims.report_half_life_s", victims.report_half_life_s, 1.0),
+            ("urgent.patience_s", urgent.patience_s, 0.0),
+            ("urgent.wait_max_s", urgent.wait_max_s, 0.0),
+            ("urgent.gate_patience_s", urgent.gate_patience_s, 1.0),
         ];
-        for (name, value) in not_negative {
-            if !value.is_finite() || value < 0.0 {
-                return Err(format!("{name} = {value} must be a number of at least 0"));
-            }
-        }
-        let positive = [
-            ("victims.save_deadline_s", victims.save_deadline_s.0),
-            ("victims.report_half_life_s", victims.report_half_life_s.0),
-            ("urgent.gate_patience_s", urgent.gate_patience_s.0),
+        let seconds = seconds.map(|(name, time, least)| (name, time.0, least, SECONDS_MAX));
+        let weights = [
+            ("victims.cpu_weight", victims.cpu_weight, 0.0, WEIGHT_MAX),
+            ("urgent.wait_weight", urgent.wait_weight, 0.0, WEIGHT_MAX),
         ];
-        for (name, value) in positive {
-            if !value.is_finite() || value < 1.0 {
-                return Err(format!("{name} = {value} must be a number of at least 1"));
+        for (name, value, least, most) in seconds.into_iter().chain(weights) {
+            if !(least..=most).contains(&value) {
+                return Err(format!(
+                    "{name} = {value} must be a number from {least} to {most}"
+                ));
             }
         }
         if victims.priority_max > 100 {
@@ -256,6 +258,8 @@ mod tests {
             ("[victims]\nmin_runtime_s = -1", "victims.min_runtime_s"),
             ("[victims]\nsave_deadline_s = 0", "victims.save_deadline_s"),
             ("[victims]\nstep_s = nan", "victims.step_s"),
+            ("[victims]\nrestart_s = 1e300", "victims.restart_s"),
+            ("[urgent]\nwait_weight = 1e300", "urgent.wait_weight"),
             ("[victims]\npriority_max = 101", "victims.priority_max"),
             ("[victims]\nexempt_qos = [\"a,b\"]", "victims.exempt_qos"),
             ("[victims]\nexempt_users = \"eve\"", "line 2"),
