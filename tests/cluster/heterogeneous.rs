@@ -79,7 +79,8 @@ fn start(cluster: &Cluster, job: JobId) -> Outcome<String> {
 #[test]
 fn an_urgent_job_is_served_although_a_heterogeneous_one_waits_longer() -> Outcome {
     on_cluster(quick(), |cluster| {
-        let trainees = four(cluster, |training| training.lasting(8, 0.1))?;
+        // They go on for longer than anything is waited for here.
+        let trainees = four(cluster, |training| training.lasting(200, 0.1))?;
         let leader = submit(cluster, &["--job-name=het", "--comment=urgency=urgent"])?;
         wait_for_refusal(cluster, leader)?;
         let plain = urgent(cluster, "plain", 1)?;
@@ -90,15 +91,13 @@ fn an_urgent_job_is_served_although_a_heterogeneous_one_waits_longer() -> Outcom
             .enumerate()
             .filter(|(position, _)| *position != victims[0]);
         for (_, trainee) in spared {
+            assert_eq!(cluster.job(trainee.id)?.state(), "RUNNING");
             assert_undisturbed(cluster, trainee)?;
         }
         for component in components(leader) {
             assert_eq!(cluster.job(component)?.state(), "PENDING");
         }
-        cluster.ask("scancel", &[&leader.to_string()])?;
-        trainees
-            .iter()
-            .try_for_each(|trainee| assert_finishes_whole(cluster, trainee))
+        Ok(())
     })
 }
 
