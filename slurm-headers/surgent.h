@@ -252,6 +252,8 @@ typedef struct surgent_answer {
 #define SURGENT_REQUEST_REQUEUE_UNSET 0x1u /* the user said neither --requeue nor --no-requeue */
 #define SURGENT_REQUEST_HELD 0x2u          /* the user asked for it to be held (priority 0) */
 #define SURGENT_REQUEST_BATCH 0x4u         /* comes with a batch script */
+#define SURGENT_REQUEST_HET 0x8u           /* component of a heterogeneous job (submissions only) */
+#define SURGENT_REQUEST_HET_FIRST 0x10u    /* and the first one */
 
 /* A submission, or a change that somebody asks for (then each absent string means "unchanged"). */
 typedef struct surgent_request_view {

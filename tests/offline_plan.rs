@@ -102,6 +102,16 @@ fn what_is_not_to_be_stopped_is_said_too() {
         }
     });
     assert!(plan(&ending, "900", &[]).contains("have ended by themselves"));
+
+    let component = changed(folder.path(), |snapshot| {
+        let waiting = &mut snapshot["facts"]["waiting"][0];
+        (waiting["blocked"], waiting["hindrance"]) = (true.into(), "het_job".into());
+    });
+    let said = plan(&component, "900", &[]).replace('\n', " ");
+    assert!(
+        said.contains("part of a heterogeneous job") && said.contains("nobody is stopped"),
+        "{said}"
+    );
 }
 
 fn snapshot_now() -> i64 {

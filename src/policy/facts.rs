@@ -222,7 +222,7 @@ pub enum Hindrance {
     Partition,
     /// No node is as it wants it.
     Constraints,
-    /// It is a component of a heterogeneous job, which Surgent does not serve.
+    /// It is a component of a heterogeneous job, for which nobody is stopped.
     HetJob,
     /// It is still being cleaned up from its last run.
     Completing,
@@ -245,6 +245,9 @@ pub struct ParkedJob {
     /// Held: its priority is not to be touched, that would release it.
     #[serde(default)]
     pub held: bool,
+    /// It is a component of a heterogeneous job.
+    #[serde(default)]
+    pub het: bool,
     /// The class that its comment asks for now; `None` where the comment is malformed.
     pub wanted: Option<Urgency>,
     /// Surgent's record of it.

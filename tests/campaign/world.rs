@@ -352,6 +352,7 @@ impl World {
                             begin: UnixTime(*begin),
                             completing: false,
                             held: false,
+                            het: false,
                             wanted: None,
                             record,
                             admin_comment: job.admin_comment.clone(),

@@ -171,6 +171,22 @@ fn an_urgent_job_gets_its_class_and_its_place() {
 }
 
 #[test]
+fn an_urgent_heterogeneous_job_comes_right_behind_the_others_and_its_user_is_told_once() {
+    let plain = submit(b"urgent", BATCH_UNSET).priority.unwrap();
+    let first = submit(
+        b"urgent",
+        BATCH_UNSET | SURGENT_REQUEST_HET | SURGENT_REQUEST_HET_FIRST,
+    );
+    let second = submit(b"urgent", SURGENT_REQUEST_HET);
+    assert_eq!([first.code, second.code], [0, 0]);
+    assert_eq!([first.priority, second.priority], [Some(plain - 1); 2]);
+    assert!(first.message.unwrap().contains("no job is stopped for it"));
+    assert_eq!(second.message, None);
+    let normal = submit(b"epochs=90", SURGENT_REQUEST_HET | SURGENT_REQUEST_HET_FIRST);
+    assert_eq!((normal.priority, normal.message), (None, None));
+}
+
+#[test]
 fn a_held_urgent_job_stays_held() {
     assert_eq!(
         submit(b"urgent", BATCH_UNSET | SURGENT_REQUEST_HELD).priority,

@@ -152,6 +152,7 @@ impl Collector {
                 begin: UnixTime(view.begin_time),
                 completing: view.flags & abi::SURGENT_JOB_COMPLETING != 0,
                 held: view.priority == 0,
+                het: view.flags & abi::SURGENT_JOB_HET != 0,
                 wanted,
                 record,
                 admin_comment: admin_comment.to_vec(),
@@ -287,9 +288,6 @@ fn array_task(view: &abi::surgent_job_view_t) -> Option<ArrayTask> {
 }
 
 fn hindrance(view: &abi::surgent_job_view_t, now: UnixTime) -> Option<Hindrance> {
-    if view.flags & abi::SURGENT_JOB_HET != 0 {
-        return Some(Hindrance::HetJob);
-    }
     if view.flags & abi::SURGENT_JOB_COMPLETING != 0 {
         return Some(Hindrance::Completing);
     }
@@ -307,5 +305,6 @@ fn hindrance(view: &abi::surgent_job_view_t, now: UnixTime) -> Option<Hindrance>
         _ => Some(Hindrance::Other),
     };
     let too_early = (view.begin_time > now.0).then_some(Hindrance::Date);
-    known.or(too_early)
+    let het = (view.flags & abi::SURGENT_JOB_HET != 0).then_some(Hindrance::HetJob);
+    known.or(too_early).or(het)
 }
