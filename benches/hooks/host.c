@@ -16,6 +16,7 @@
 #include "jobs.h"
 
 #define ROUNDS 101
+#define WARMING_PASSES 3
 /* More than a cache of the third level holds. */
 #define FLUSH_BYTES (64ul << 20)
 #define CACHE_LINE_BYTES 64
@@ -24,6 +25,7 @@
 #define URGENT_ID 500002
 #define OTHER_URGENT_ID 500003
 #define VICTIMS 50
+#define CONTENDERS_MAX 16
 
 /* What the plugins take from slurmctld itself while they load. */
 surgent_list_t job_list;
@@ -36,8 +38,9 @@ typedef struct contender {
 	const char *name;
 	preemptable_fn ask;
 	job_record_t *preemptor;
-	uint32_t gate_of;     /* whose gate is open; 0: nobody's */
-	int yes;              /* how often it is to answer yes */
+	uint32_t gate_of; /* whose gate is open; 0: nobody's */
+	int begun;        /* so many running jobs have their preemption begun */
+	int yes;          /* how often it is to answer yes */
 	unsigned long allocations;
 	unsigned long locks;
 	double ns[ROUNDS]; /* of a question */
@@ -103,9 +106,11 @@ static void measure(contender_t *contender, bool cold, int round)
 	int yes;
 
 	open_gate(contender->gate_of, FIRST_JOB_ID, contender->gate_of ? VICTIMS : 0, START_TIME);
+	for (int at = 0; at < VICTIMS; at++)
+		running[at]->preempt_time = at < contender->begun ? START_TIME + 1 : 0;
 	if (cold)
 		empty_caches();
-	else
+	for (int pass = 0; !cold && pass < WARMING_PASSES; pass++)
 		check(contender, ask_all(contender->ask, contender->preemptor));
 
 	allocations = counted_allocations;
@@ -145,6 +150,43 @@ static double ratio(const contender_t *contender, const contender_t *to)
 	return median(ratios);
 }
 
+static void shuffle(int *order, int count)
+{
+	/* The same each time. */
+	static unsigned int seed = 1;
+
+	for (int at = count - 1; at > 0; at--) {
+		const int other = rand_r(&seed) % (at + 1);
+		const int swapped = order[at];
+
+		order[at] = order[other];
+		order[other] = swapped;
+	}
+}
+
+/*
+ * All of them in each round, and in another order each time: what else the machine does, and what the one before has left
+ * in the caches, meets all alike. The first two are what the others are compared with.
+ */
+static void compare(contender_t *contenders, int contender_count, bool cold)
+{
+	int order[CONTENDERS_MAX];
+
+	printf("preemptable, %d running jobs, caches %s before each pass over them\n", JOBS, cold ? "emptied" : "warm");
+	printf("  %-35s %9s %7s %16s %12s %6s\n", "", "ns a call", "x qos", "x partition_prio", "allocations", "locks");
+	for (int at = 0; at < contender_count; at++)
+		order[at] = at;
+	for (int round = 0; round < ROUNDS; round++) {
+		shuffle(order, contender_count);
+		for (int at = 0; at < contender_count; at++)
+			measure(&contenders[order[at]], cold, round);
+	}
+	for (int at = 0; at < contender_count; at++)
+		printf("  %-35s %9.1f %7.2f %16.2f %12lu %6lu\n", contenders[at].name, median(contenders[at].ns),
+		       ratio(&contenders[at], &contenders[0]), ratio(&contenders[at], &contenders[1]),
+		       contenders[at].allocations, contenders[at].locks);
+}
+
 int main(int count, char **arguments)
 {
 	const char *stock = count == 3 ? arguments[1] : "";
@@ -159,14 +201,18 @@ int main(int count, char **arguments)
 	contender_t contenders[] = {
 		{ "stock preempt/qos", qos, normal, .yes = 0 },
 		{ "stock preempt/partition_prio", partition, normal, .yes = JOBS },
+		{ "stock preempt/qos, once more", qos, normal, .yes = 0 },
 		{ "normal job without a record", ours, plain, .yes = 0 },
 		{ "normal job", ours, normal, .yes = 0 },
 		{ "normal job, another's gate open", ours, normal, .gate_of = OTHER_URGENT_ID },
+		{ "normal job, preemptions have begun", ours, normal, .begun = VICTIMS, .yes = VICTIMS },
 		{ "urgent job, no gate open", ours, urgent, .yes = 0 },
 		{ "urgent job, another's gate open", ours, urgent, .gate_of = OTHER_URGENT_ID },
 		{ "urgent job, its own gate open", ours, urgent, .gate_of = URGENT_ID, .yes = VICTIMS },
 	};
 	const int contender_count = sizeof(contenders) / sizeof(*contenders);
+
+	_Static_assert(sizeof(contenders) / sizeof(*contenders) <= CONTENDERS_MAX, "CONTENDERS_MAX is too small");
 
 	open_gate = (open_gate_fn)symbol_of(surgent, "libsurgent.so", "surgent_bench_open_gate");
 	flush = malloc(FLUSH_BYTES);
@@ -176,23 +222,12 @@ int main(int count, char **arguments)
 		return 1;
 	}
 
-	for (int cold = 0; cold <= 1; cold++) {
-		printf("preemptable: %d running jobs, caches %s before each pass over them\n", JOBS,
-		       cold ? "emptied" : "warm");
-		printf("  %-34s %9s %8s %12s %12s %6s\n", "", "ns a call", "x qos", "x partition", "allocations", "locks");
-		for (int round = 0; round < ROUNDS; round++)
-			for (int at = 0; at < contender_count; at++)
-				measure(&contenders[at], cold, round);
-		for (int at = 0; at < contender_count; at++) {
-			const contender_t *contender = &contenders[at];
-
-			printf("  %-34s %9.1f %8.2f %12.2f %12lu %6lu\n", contender->name, median(contender->ns),
-			       ratio(contender, &contenders[0]), ratio(contender, &contenders[1]),
-			       contender->allocations, contender->locks);
-			if (contender->ask == ours && (contender->allocations || contender->locks)) {
-				fprintf(stderr, "%s: a question allocates or locks\n", contender->name);
-				return 1;
-			}
+	compare(contenders, contender_count, false);
+	compare(contenders, contender_count, true);
+	for (int at = 0; at < contender_count; at++) {
+		if (contenders[at].allocations || contenders[at].locks) {
+			fprintf(stderr, "%s: allocates or locks\n", contenders[at].name);
+			return 1;
 		}
 	}
 	return 0;
