@@ -54,7 +54,7 @@ bench: shims $(BENCH)/host ## Measure what decisions take (docs/performance.md)
 	@cp '$(OUT)/preempt_surgent.so' $(BENCH)/
 	@cp $(BUILT)/release/examples/libbench_core.so $(BENCH)/libsurgent.so
 	@$(BENCH)/host '$(PLUGINDIR)' $(BENCH)
-	$(CARGO) bench
+	$(CARGO) bench --bench figures
 
 # With all symbols visible, so that the plugins find here what slurmctld has.
 $(BENCH)/host: $(wildcard benches/hooks/*.c benches/hooks/*.h) $(SHIM_HEADERS) $(OUT)/.headers | install-plugindir
