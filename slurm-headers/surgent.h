@@ -292,6 +292,13 @@ typedef struct surgent_pair_view {
 	const char *preemptor_admin_comment;
 } surgent_pair_view_t;
 
+/*
+ * How the AdminComment of every urgent job begins. Only an urgent job may preempt others. So of a preemptor whose
+ * AdminComment begins otherwise a shim need ask surgent_preemptable only if the preemptee's preempt_time is set; else
+ * the answer is no.
+ */
+#define SURGENT_URGENT_MARK "surgent{class=urgent"
+
 /* surgent_preempt_mode */
 #define SURGENT_MODE_OFF 0u
 #define SURGENT_MODE_REQUEUE 1u
