@@ -252,6 +252,8 @@ typedef struct surgent_answer {
 #define SURGENT_REQUEST_REQUEUE_UNSET 0x1u /* the user said neither --requeue nor --no-requeue */
 #define SURGENT_REQUEST_HELD 0x2u          /* the user asked for it to be held (priority 0) */
 #define SURGENT_REQUEST_BATCH 0x4u         /* comes with a batch script */
+#define SURGENT_REQUEST_HET 0x8u           /* component of a heterogeneous job (submissions only) */
+#define SURGENT_REQUEST_HET_FIRST 0x10u    /* and the first one */
 
 /* A submission, or a change that somebody asks for (then each absent string means "unchanged"). */
 typedef struct surgent_request_view {
@@ -289,6 +291,13 @@ typedef struct surgent_pair_view {
 	int64_t preemptee_preempt_time;
 	const char *preemptor_admin_comment;
 } surgent_pair_view_t;
+
+/*
+ * How the AdminComment of every urgent job begins. Only an urgent job may preempt others. So of a preemptor whose
+ * AdminComment begins otherwise a shim need ask surgent_preemptable only if the preemptee's preempt_time is set; else
+ * the answer is no.
+ */
+#define SURGENT_URGENT_MARK "surgent{class=urgent"
 
 /* surgent_preempt_mode */
 #define SURGENT_MODE_OFF 0u

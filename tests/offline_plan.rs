@@ -102,6 +102,16 @@ fn what_is_not_to_be_stopped_is_said_too() {
         }
     });
     assert!(plan(&ending, "900", &[]).contains("have ended by themselves"));
+
+    let component = changed(folder.path(), |snapshot| {
+        let waiting = &mut snapshot["facts"]["waiting"][0];
+        (waiting["blocked"], waiting["hindrance"]) = (true.into(), "het_job".into());
+    });
+    let said = plan(&component, "900", &[]).replace('\n', " ");
+    assert!(
+        said.contains("part of a heterogeneous job") && said.contains("nobody is stopped"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -291,6 +301,40 @@ fn what_cannot_be_used_is_refused_with_a_sentence() {
     assert!(refusal(&written(folder.path(), "nodes: 4"), "900").contains("no snapshot of facts"));
     assert!(refusal(&written(folder.path(), r#"{"version": 1}"#), "900").contains("missing field `facts`"));
     assert!(refusal(&written(folder.path(), r#"{"version": 99}"#), "900").contains("version 99"));
+    let impossible = [
+        (
+            "/facts/running/1/directives/save_s",
+            serde_json::json!(1e308),
+            "save_s",
+        ),
+        (
+            "/facts/running/0/directives/priority",
+            serde_json::json!(101),
+            "priority",
+        ),
+        ("/facts/running/2/id", serde_json::json!(101), "two running jobs"),
+        (
+            "/facts/running/0/holdings/0/node",
+            serde_json::json!(77),
+            "node 77",
+        ),
+        ("/facts/nodes/1/index", serde_json::json!(0), "two nodes"),
+        (
+            "/facts/nodes/0/total/memory_mib",
+            serde_json::json!(u64::MAX),
+            "node n1",
+        ),
+    ];
+    for (place, value, named) in impossible {
+        let file = changed(folder.path(), |snapshot| {
+            *snapshot.pointer_mut(place).unwrap() = value.clone()
+        });
+        let sentence = refusal(&file, "900");
+        assert!(
+            sentence.contains("cannot be") && sentence.contains(named),
+            "{place}: {sentence}"
+        );
+    }
     assert!(refusal(EXAMPLE, "7").contains("no job 7; urgent jobs that wait here: 900"));
     assert!(refusal(EXAMPLE, "101").contains("job 101 runs"));
     let normal = changed(folder.path(), |snapshot| {

@@ -18,5 +18,6 @@ pub mod logger;
 pub mod planner;
 pub mod records;
 pub mod state;
+pub mod users;
 pub mod views;
 pub mod wake;

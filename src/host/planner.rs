@@ -6,6 +6,7 @@ use super::core::{Core, Host, unix_now};
 use super::guard::{self, Hook, hook};
 use super::records::{Choice, Records};
 use super::state::StateFile;
+use super::users::Users;
 use super::views::Collector;
 use super::{abi, act};
 use crate::policy::book::{Book, Phase};
@@ -113,6 +114,7 @@ struct Planner {
     config: Option<ConfigFile>,
     state: Option<StateFile>,
     records: Option<Records>,
+    users: Users,
     book: Option<Book>,
     awaited: Option<Awaited>,
     next: Next,
@@ -213,28 +215,6 @@ impl Planner {
         self.pace(book, facts)
     }
 
-    /// After the requests are out: nobody waits for this file.
-    fn keep(
-        &mut self,
-        snapshot: &SnapshotView<'_>,
-        facts: &Facts,
-        choices: Vec<Choice>,
-        settings: &Settings,
-    ) {
-        let Some(records) = &mut self.records else { return };
-        if settings.mode == Mode::On {
-            records.forget_last();
-        }
-        let mut urgent: Vec<JobId> = choices.iter().map(|(urgent, _)| *urgent).collect();
-        urgent.dedup();
-        let most = settings.records.snapshots as usize;
-        match records.keep(snapshot, facts.now, choices, most) {
-            Some(Ok(path)) => log::info!("{}", notes::kept(&urgent, &path.display().to_string())),
-            Some(Err(sentence)) => log::error!("{sentence}"),
-            None => {}
-        }
-    }
-
     fn pace(&mut self, book: &Book, facts: &Facts) -> Next {
         let soon = book
             .campaigns
@@ -267,6 +247,7 @@ impl Planner {
         match self.config.as_mut().and_then(ConfigFile::changed) {
             Some(Ok(settings)) => {
                 log::info!("settings read; mode {:?}", settings.mode);
+                self.users = Users::named(&settings.victims.exempt_users);
                 core.settings.store(Arc::new(settings));
             }
             Some(Err(sentence)) => log::error!("{sentence}"),
@@ -291,13 +272,35 @@ impl Planner {
         }
     }
 
+    /// After the requests are out: nobody waits for this file.
+    fn keep(
+        &mut self,
+        snapshot: &SnapshotView<'_>,
+        facts: &Facts,
+        choices: Vec<Choice>,
+        settings: &Settings,
+    ) {
+        let Some(records) = &mut self.records else { return };
+        if settings.mode == Mode::On {
+            records.forget_last();
+        }
+        let mut urgent: Vec<JobId> = choices.iter().map(|(urgent, _)| *urgent).collect();
+        urgent.dedup();
+        let most = settings.records.snapshots as usize;
+        match records.keep(snapshot, facts.now, choices, most) {
+            Some(Ok(path)) => log::info!("{}", notes::kept(&urgent, &path.display().to_string())),
+            Some(Err(sentence)) => log::error!("{sentence}"),
+            None => {}
+        }
+    }
+
     /// A snapshot; `None` where there is none to be had now.
     fn look(&mut self, core: &Core, host: &Host) -> Option<Facts> {
         if let Some(until) = self.locks_free_until {
             std::thread::sleep(until.saturating_duration_since(Instant::now()));
         }
         self.looked_at = core.reclass_noted();
-        let mut collector = Collector::new(unix_now(), self.looked_at.clone());
+        let mut collector = Collector::new(unix_now(), self.looked_at.clone(), self.users.clone());
         let begun = Instant::now();
         let sink = collector.sink();
         // SAFETY: the shim's own function, which stays mapped; this thread holds no lock of Slurm's, and `sink`

@@ -26,7 +26,7 @@ pub struct Cost {
     pub save_by: Option<SaveRule>,
     /// Time until it trains again, once restarted.
     pub restart_s: Seconds,
-    /// From its `priority`: 1 at 50, 10 at 100, 1/10 at 0.
+    /// From its `priority`, as far as the site lets that count: 1 at 50, 10 at 100, 1/10 at 0.
     pub priority_weight: f64,
     /// 1, and 1 more for each time that it was stopped before.
     pub repeat_factor: f64,
@@ -91,7 +91,8 @@ impl Rates<'_> {
         let progress = belief.progress.filter(|_| by_report);
         let priority = directives
             .and_then(|directives| directives.priority)
-            .unwrap_or(50);
+            .unwrap_or(50)
+            .min(self.victims.priority_max);
         let preempted = job.record.as_ref().map_or(0, |record| record.preempted);
         Cost {
             resources: self.resources(job),

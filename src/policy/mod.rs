@@ -18,6 +18,7 @@ pub mod facts;
 pub mod features;
 pub mod fit;
 pub mod ids;
+pub mod labels;
 pub mod notes;
 pub mod plan;
 pub mod record;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Facts in a file: what a plan was made from, to be looked at or planned for again elsewhere.
 
+mod check;
+
 use super::book::Book;
 use super::facts::Facts;
 use super::settings::Settings;
@@ -51,6 +53,9 @@ pub enum SnapshotError {
     /// Not JSON, or not of this form.
     #[error("this is no snapshot of facts: {0}")]
     Form(#[from] serde_json::Error),
+    /// Of this form, with facts that cannot be.
+    #[error("this snapshot says what cannot be: {0}")]
+    Facts(String),
     /// Of another version.
     #[error(
         "this snapshot has version {0} and this program reads version {VERSION}; use a program of its version"
@@ -65,7 +70,7 @@ impl Snapshot {
     /// Reads the JSON of a snapshot, and puts its nodes and jobs in the order that [`Facts`] ask for.
     ///
     /// # Errors
-    /// Text that is no snapshot, or one of another version.
+    /// Text that is no snapshot, one of another version, or one with facts that cannot be.
     pub fn parse(text: &str) -> Result<Self, SnapshotError> {
         #[derive(Deserialize)]
         struct Head {
@@ -78,6 +83,7 @@ impl Snapshot {
         let mut snapshot: Self = serde_json::from_str(text)?;
         snapshot.facts.nodes.sort_by_key(|node| node.index);
         snapshot.facts.running.sort_by_key(|job| job.id);
+        check::check(&snapshot.facts).map_err(SnapshotError::Facts)?;
         if let Some(settings) = &snapshot.settings {
             settings.check().map_err(SnapshotError::Settings)?;
         }

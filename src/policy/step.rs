@@ -4,13 +4,13 @@
 //! A step may be taken as often as one likes, at any moment, also after slurmctld was killed half-way: what has to
 //! be done follows from what the facts show, not from what was done before.
 
-use super::admission::URGENT_PRIORITY;
+use super::admission::urgent_priority;
 use super::advance::{Advance, GIVEN_UP_S, RELEASING_MAX_S, behind_gate, release, say};
 use super::book::{Action, Asked, Book, Campaign, Fitting, Phase, Stance};
 use super::decision::{Decision, Listener};
 use super::directives::Urgency;
 use super::eligibility::Refusal;
-use super::facts::{Facts, WaitingJob};
+use super::facts::{Facts, Hindrance, WaitingJob};
 use super::fit::{Demand, Ledger};
 use super::ids::{JobId, NodeIndex};
 use super::notes;
@@ -187,6 +187,7 @@ fn reclass(facts: &Facts) -> impl Iterator<Item = Action> {
             job: job.id,
             class: wanted,
             held: job.held,
+            het: job.het,
         })
     })
 }
@@ -380,11 +381,11 @@ fn hurry(
 
 /// Puts urgent jobs back at the head of the queue. What their victims leave would else go to whoever stands before them.
 fn promote(book: &mut Book, facts: &Facts, actions: &mut Vec<Action>) {
-    for job in facts
-        .waiting
-        .iter()
-        .filter(|job| !job.blocked && job.priority < URGENT_PRIORITY)
-    {
+    for job in &facts.waiting {
+        let het = job.hindrance == Some(Hindrance::HetJob);
+        if job.blocked && !het || job.priority >= urgent_priority(het) {
+            continue;
+        }
         let rested = book
             .promoted
             .get(&job.id)
@@ -395,6 +396,7 @@ fn promote(book: &mut Book, facts: &Facts, actions: &mut Vec<Action>) {
                 job: job.id,
                 class: Urgency::Urgent,
                 held: false,
+                het,
             });
         }
     }

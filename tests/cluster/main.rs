@@ -8,6 +8,7 @@ mod support;
 mod comments;
 mod faults;
 mod harness;
+mod heterogeneous;
 mod interruptions;
 mod kept;
 mod latency;

@@ -8,6 +8,7 @@ use surgent::policy::facts::{
 };
 use surgent::policy::fit::Ledger;
 use surgent::policy::ids::{JobId, NodeIndex, UserId};
+use surgent::policy::labels::Labels;
 use surgent::policy::plan::{Constraints, Outcome, Plan, plan};
 use surgent::policy::request::Request;
 use surgent::policy::resources::Amounts;
@@ -48,6 +49,7 @@ fn cluster(tenants: &[Tenant], request: Request, gpus_per_job: u64) -> Facts {
             id: JobId(index + 1),
             array: None,
             user: UserId::default(),
+            labels: Labels::default(),
             start: UnixTime(NOW - 10_000),
             end: None,
             preempt_time: None,

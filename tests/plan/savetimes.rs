@@ -7,6 +7,7 @@ use surgent::policy::directives;
 use surgent::policy::facts::{Availability, Facts, Holding, JobTraits, Node, RunningJob, WaitingJob};
 use surgent::policy::fit::Ledger;
 use surgent::policy::ids::{JobId, NodeIndex, UserId};
+use surgent::policy::labels::Labels;
 use surgent::policy::plan::{Constraints, Outcome, plan};
 use surgent::policy::request::Request;
 use surgent::policy::resources::Amounts;
@@ -28,6 +29,7 @@ fn cluster(jobs: &[(u32, &str)]) -> Facts {
             id: JobId(index + 1),
             array: None,
             user: UserId(*user),
+            labels: Labels::default(),
             start: UnixTime(NOW - 10_000),
             end: None,
             preempt_time: None,

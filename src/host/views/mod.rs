@@ -6,35 +6,43 @@ mod request;
 
 use super::abi;
 use super::guard::{Hook, hook};
+use super::users::Users;
 use crate::policy::directives::{self, Urgency};
 use crate::policy::facts::{
     Availability, Facts, Hindrance, Holding, JobTraits, Node, ParkedJob, RunningJob, WaitingJob,
 };
 use crate::policy::ids::{ArrayTask, JobId, NodeIndex, UserId};
+use crate::policy::labels::{Labels, Names};
 use crate::policy::record::Record;
 use crate::policy::resources::{Amounts, GresTable};
 use crate::policy::units::UnixTime;
+use bstr::ByteSlice;
 use raw::{array, lossy, time};
 pub use raw::{bytes, view_ref};
 use std::collections::BTreeSet;
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 
 /// Collects a snapshot.
 #[derive(Debug)]
 pub struct Collector {
+    users: Users,
     facts: Facts,
     /// The features of each node, separated by commas.
     features: Vec<(NodeIndex, Vec<u8>)>,
+    names: Names,
     reclass: BTreeSet<JobId>,
     damaged: bool,
 }
 
 impl Collector {
-    /// Begins a snapshot at `now`; waiting jobs in `reclass` are looked at for a change of class.
-    pub fn new(now: UnixTime, reclass: BTreeSet<JobId>) -> Self {
+    /// Begins a snapshot at `now`; waiting jobs in `reclass` are looked at for a change of class, and jobs of `users` are
+    /// labelled with their names.
+    pub fn new(now: UnixTime, reclass: BTreeSet<JobId>, users: Users) -> Self {
         Self {
+            users,
             facts: Facts::at(now),
             features: Vec::new(),
+            names: Names::default(),
             reclass,
             damaged: false,
         }
@@ -104,10 +112,12 @@ impl Collector {
         let comment = bytes(&view.comment).unwrap_or_default();
         let admin_comment = bytes(&view.admin_comment).unwrap_or_default();
         let unlimited = view.time_limit_min == abi::SURGENT_NONE32;
+        let labels = self.labels(view);
         self.facts.running.push(RunningJob {
             id: JobId(view.job_id),
             array: array_task(view),
             user: UserId(view.user_id),
+            labels,
             start: UnixTime(view.start_time),
             end: time(view.end_time).filter(|_| !unlimited),
             preempt_time: time(view.preempt_time),
@@ -117,6 +127,18 @@ impl Collector {
             record: Record::read(admin_comment),
             admin_comment: admin_comment.to_vec(),
         });
+    }
+
+    fn labels(&mut self, view: &abi::surgent_job_view_t) -> Labels {
+        let mut label = |text: *const c_char| bytes(&text).map(|text| self.names.name(&text.to_str_lossy()));
+        let user = label(view.user_name);
+        Labels {
+            // Slurm itself has the name only where it was needed.
+            user: self.users.name(UserId(view.user_id)).cloned().or(user),
+            account: label(view.account),
+            qos: label(view.qos),
+            partition: label(view.partition),
+        }
     }
 
     fn pending_job(&mut self, view: &abi::surgent_job_view_t) {
@@ -130,6 +152,7 @@ impl Collector {
                 begin: UnixTime(view.begin_time),
                 completing: view.flags & abi::SURGENT_JOB_COMPLETING != 0,
                 held: view.priority == 0,
+                het: view.flags & abi::SURGENT_JOB_HET != 0,
                 wanted,
                 record,
                 admin_comment: admin_comment.to_vec(),
@@ -265,9 +288,6 @@ fn array_task(view: &abi::surgent_job_view_t) -> Option<ArrayTask> {
 }
 
 fn hindrance(view: &abi::surgent_job_view_t, now: UnixTime) -> Option<Hindrance> {
-    if view.flags & abi::SURGENT_JOB_HET != 0 {
-        return Some(Hindrance::HetJob);
-    }
     if view.flags & abi::SURGENT_JOB_COMPLETING != 0 {
         return Some(Hindrance::Completing);
     }
@@ -285,5 +305,6 @@ fn hindrance(view: &abi::surgent_job_view_t, now: UnixTime) -> Option<Hindrance>
         _ => Some(Hindrance::Other),
     };
     let too_early = (view.begin_time > now.0).then_some(Hindrance::Date);
-    known.or(too_early)
+    let het = (view.flags & abi::SURGENT_JOB_HET != 0).then_some(Hindrance::HetJob);
+    known.or(too_early).or(het)
 }
