@@ -4,5 +4,6 @@
 mod bench;
 mod outside;
 mod publish;
+mod python;
 mod report;
 mod request;
