@@ -37,11 +37,11 @@ tell("end")
 sys.exit(3)
 "#;
 
-fn module() -> PathBuf {
+pub fn module() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/python")
 }
 
-fn with_module(command: &mut Command) {
+pub fn with_module(command: &mut Command) {
     command
         .env("PYTHONPATH", module().join("src"))
         .env("PYTHONDONTWRITEBYTECODE", "1");
