@@ -33,9 +33,8 @@ fn is_preempted_and_goes_on(program: &str, args: &[&str]) {
     bench.until("the acknowledgement is known", || {
         bench.read("story").contains("beyond")
     });
-    first.signal_all(Signal::TERM);
-    let (code, _, err) = first.end();
-    assert_eq!(code, 143, "{err}");
+    // As Slurm does it where SIGTERM ends nobody.
+    drop(first);
     let steps = || bench.read("story").matches("step ").count();
     let steps_first = steps();
     bench.write("admin", "(null)");
@@ -80,4 +79,25 @@ fn pytorch_lightning() {
 #[ignore = "needs Transformers: make check-frameworks"]
 fn transformers() {
     is_preempted_and_goes_on("train_transformers.py", &[]);
+}
+
+#[test]
+#[ignore = "needs torch: make check-frameworks"]
+fn ranks_of_torch_save_in_the_same_step() {
+    let bench = Bench::in_job("");
+    let running = start(&bench, "train_ranks.py", &[], 0);
+    bench.until_comment_has("save=step");
+    bench.until_comment_has("epoch=0");
+    bench.ask();
+    running.signal_all(Signal::URG);
+    let (code, _, err) = running.end();
+    assert_eq!(code, 0, "{err}");
+    let story = bench.read("story");
+    let saves: Vec<_> = story.lines().filter(|line| line.starts_with("save in")).collect();
+    assert!(saves.len() == 2 && saves[0] == saves[1], "{story}");
+    let comment = bench.read("comment");
+    assert!(
+        comment.contains("saved=") && !comment.contains("epoch=1"),
+        "{comment}"
+    );
 }

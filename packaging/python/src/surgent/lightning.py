@@ -43,7 +43,8 @@ _Callback: Any = _base()
 class SurgentCallback(_Callback):
     """Reports progress, and saves a checkpoint to ``path`` at the step's end when that is asked for.
 
-    ``path`` has to be on a file system that all nodes share. After the save the training goes on, or ends with
+    ``path`` has to be on a file system that all nodes share. What is trained is exactly what an undisturbed run trains
+    from Lightning 2.5.1 on; older ones do the step of the save once more. After the save the training goes on, or ends with
     ``stop_after_save``; what the script does behind ``fit()`` is then done too.
     """
 
@@ -68,6 +69,9 @@ class SurgentCallback(_Callback):
         batches = trainer.num_training_batches
         steps = batches if math.isfinite(batches) else None
         surgent.report(epoch=trainer.current_epoch, step=batch_idx + 1, steps=steps, **_epochs(trainer))
+        if (batch_idx + 1) % trainer.accumulate_grad_batches != 0 and not trainer.is_last_batch:
+            # Gradients that are still being added up are in no checkpoint.
+            return
         if surgent.should_save(all_ranks=surgent_torch.largest):
             self._save(trainer)
             if self._stop_after_save:
