@@ -176,8 +176,11 @@ class Trouble(Scene):
         closed.close()
         for stderr in (None, closed):
             _say._said.clear()
-            with contextlib.redirect_stderr(stderr):
+            # Standard output is the program's own, in every case.
+            stdout = io.StringIO()
+            with contextlib.redirect_stderr(stderr), contextlib.redirect_stdout(stdout):
                 Session({"SURGENT_REPORT": "/dev/full"}).report(epoch=1)
+            self.assertEqual(stdout.getvalue(), "")
 
     def test_a_line_that_was_cut_off_spoils_no_other(self) -> None:
         script = """
