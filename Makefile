@@ -11,10 +11,10 @@ FAULTS := target/plugins-faults
 BENCH := target/plugins-bench
 DIGITS := target/demo-data/digits.csv.gz
 
-.PHONY: help setup build demo check test lint faults bench clean FORCE
+.PHONY: help setup build demo check check-frameworks test lint faults bench clean FORCE
 help: ## List what can be made
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
-		sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
+		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
 
 include slurm-headers/shims.mk
 
@@ -30,6 +30,9 @@ demo: setup ## Show the whole story on a real Slurm, in about a minute and a hal
 
 check: setup ## Run every test, on a real Slurm too
 	@$(MAKE) --no-print-directory lint test
+
+check-frameworks: ## Preempt trainings in Keras, Lightning and Transformers; SURGENT_PYTHON is a python3 that has them
+	$(CARGO) test --test monitor frameworks -- --ignored --nocapture --test-threads=1
 
 lint: ## Check format and clippy
 	$(CARGO) fmt --check

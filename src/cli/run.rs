@@ -19,7 +19,8 @@ use std::process::ExitCode;
 pub(super) struct Args {
     /// Signal that makes the program save its model, such as USR1
     ///
-    /// It is sent only when the program handles it. Without this option nothing can ask the program to save.
+    /// It is sent only when the program handles it. A program that looks for requests itself, as with the Python module
+    /// surgent, needs none.
     #[arg(long, value_name = "SIGNAL", value_parser = save_signal)]
     save_signal: Option<SignalName>,
 
@@ -50,6 +51,7 @@ const AFTER_HELP: &str = "\
 Environment of the program:
   SURGENT_REPORT         file to which it (or `surgent report`) appends lines of JSON:
                          {\"epoch\": 12, \"epochs\": 90}  or  {\"saved\": \"model.pt\"}
+  SURGENT_SAVE_REQUEST   file in which requests to save are counted, for a program that looks there
   SURGENT_RESUME         1 if it is to go on from its save, otherwise not set
   SURGENT_RESTART_COUNT  how often Slurm has started the job again
 

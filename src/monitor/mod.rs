@@ -16,6 +16,7 @@ mod progress;
 mod publisher;
 pub mod report;
 mod reports;
+mod requests;
 pub mod run;
 mod say;
 pub mod send;

@@ -2,12 +2,13 @@
 //! Carries out what [`machine`](super::machine) decides.
 
 use super::direct::Introduction;
-use super::environment::{JobEnvironment, REPORT, RESTART_COUNT, RESUME};
+use super::environment::{JobEnvironment, REPORT, RESTART_COUNT, RESUME, SAVE_REQUEST};
 use super::machine::{Action, Answer, Cause, Circumstances, Event, Machine};
 use super::program::{Program, Readiness};
 use super::progress::{Progress, seconds};
 use super::report::Report;
 use super::reports::Reports;
+use super::requests::Requests;
 use super::run::Run;
 use super::say::say;
 use super::signals::{self, ASK_SIGNAL_NAME, Received};
@@ -56,6 +57,7 @@ pub struct Shell<'a> {
     progress: Progress,
     sender: Sender<Happening>,
     reports: Option<Reports>,
+    requests: Option<Requests>,
     complaints: u32,
     program: Option<Program>,
     /// In how many looks in a row the program blocked the save signal.
@@ -93,6 +95,10 @@ impl<'a> Shell<'a> {
             machine: Machine::new(circumstances),
             progress: Progress::new(run.epochs, environment.min_interval),
             sender,
+            requests: reports
+                .as_ref()
+                .and_then(|reports| reports.path().parent())
+                .map(Requests::in_folder),
             reports,
             complaints: 0,
             program: None,
@@ -143,9 +149,41 @@ impl<'a> Shell<'a> {
             .ok()
             .map(|signal| SaveSignal { signal, target });
         Introduction {
-            signal: ask.filter(|_| self.run.save_signal.is_some()),
+            signal: ask.filter(|_| self.run.save_signal.is_some() || self.is_watched()),
             save: self.run.save,
             epochs: self.run.epochs,
+        }
+    }
+
+    /// Whether the program looks for requests itself.
+    fn is_watched(&self) -> bool {
+        self.requests.as_ref().is_some_and(Requests::is_watched)
+    }
+
+    /// The program looks for requests from now on; no signal is needed.
+    fn watched(&mut self) -> Vec<Action> {
+        if let Some(requests) = &mut self.requests {
+            requests.watch();
+        }
+        if let Some(voice) = &self.voice {
+            voice.publisher.introduce(self.introduction());
+        }
+        self.machine.on(Event::CanSave, self.clock.now())
+    }
+
+    /// Passes a request on: by the file to a program that looks there, else by the signal.
+    fn pass(&mut self) {
+        let result = match &mut self.requests {
+            Some(requests) if requests.is_watched() => requests.make(),
+            _ => {
+                if let (Some(program), Some(signal)) = (&self.program, self.save_signal) {
+                    program.signal(signal);
+                }
+                Ok(())
+            }
+        };
+        if let Err(error) = result {
+            self.complain(&format!("the request to save cannot be written ({error})"));
         }
     }
 
@@ -239,6 +277,9 @@ impl<'a> Shell<'a> {
         if report.epoch.is_some() {
             actions.extend(self.machine.on(Event::Progressed, now));
         }
+        if report.can_save == Some(true) && !self.is_watched() {
+            actions.extend(self.watched());
+        }
         match report.has_saved() {
             Ok(true) => actions.extend(self.machine.on(Event::Saved, now)),
             Ok(false) => {}
@@ -263,11 +304,7 @@ impl<'a> Shell<'a> {
                         voice.look(cause);
                     }
                 }
-                Action::Pass => {
-                    if let (Some(program), Some(signal)) = (&self.program, self.save_signal) {
-                        program.signal(signal);
-                    }
-                }
+                Action::Pass => self.pass(),
                 Action::Acknowledge { saved, save_s } => {
                     self.progress.save(saved);
                     let mut changes = self.progress.publish(self.clock.now());
@@ -306,8 +343,13 @@ impl<'a> Shell<'a> {
     /// Starts the program; an exit code if it cannot be started.
     fn start(&mut self, is_resumed: bool) -> Option<u8> {
         let report = self.reports.as_ref().map(|reports| reports.path().into());
+        let request = self.requests.as_mut().map(|requests| {
+            requests.begin();
+            requests.path().into()
+        });
         let environment = [
             (REPORT, report),
+            (SAVE_REQUEST, request),
             (RESUME, is_resumed.then(|| "1".into())),
             (RESTART_COUNT, Some(self.environment.restarts.to_string().into())),
         ];
@@ -330,13 +372,14 @@ impl<'a> Shell<'a> {
             self.blocked_looks = 0;
             return;
         }
-        let Some((program, signal)) = self.program.as_ref().zip(self.save_signal) else {
+        let Some(program) = &self.program else {
             return;
         };
-        self.blocked_looks = match program.readiness(signal) {
-            Readiness::No => 0,
-            Readiness::Caught => BLOCKED_LOOKS,
-            Readiness::Blocked => self.blocked_looks + 1,
+        self.blocked_looks = match self.save_signal.map(|signal| program.readiness(signal)) {
+            _ if self.is_watched() => BLOCKED_LOOKS,
+            None | Some(Readiness::No) => 0,
+            Some(Readiness::Caught) => BLOCKED_LOOKS,
+            Some(Readiness::Blocked) => self.blocked_looks + 1,
         };
         if self.blocked_looks >= BLOCKED_LOOKS {
             let actions = self.machine.on(Event::Ready, self.clock.now());

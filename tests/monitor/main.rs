@@ -2,7 +2,9 @@
 //! `surgent run` and `surgent report` from outside: real programs, real signals, real exit codes.
 
 mod bench;
+mod frameworks;
 mod outside;
 mod publish;
+mod python;
 mod report;
 mod request;

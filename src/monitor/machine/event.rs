@@ -12,7 +12,7 @@ pub struct Circumstances {
     pub speaks: bool,
     /// Whether this process alone may start the program again; not one of many ranks.
     pub is_alone: bool,
-    /// Whether there is a signal that makes the program save.
+    /// Whether there is a way to make the program save, from its start on.
     pub can_ask: bool,
     /// When the program saves.
     pub save: SaveKind,
@@ -56,7 +56,9 @@ pub enum Event {
     AskSignal,
     /// The answer to [`Action::Look`].
     Looked(Cause, Answer),
-    /// The program would handle the save signal; only while [`Machine::is_waiting`].
+    /// The program has said that it can be asked to save.
+    CanSave,
+    /// The program would handle the request now; only while [`Machine::is_waiting`].
     Ready,
     /// The program reported a complete save.
     Saved,
@@ -82,7 +84,7 @@ pub enum Event {
 pub enum Action {
     /// Look at the job's AdminComment and answer with [`Event::Looked`].
     Look(Cause),
-    /// Send the save signal to the program.
+    /// Pass the request on to the program.
     Pass,
     /// Tell Slurm that the model is saved.
     Acknowledge {

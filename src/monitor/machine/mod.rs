@@ -113,6 +113,7 @@ impl Machine {
             Event::AskSignal => self.asked(None, now),
             Event::Looked(Cause::Signal, answer) => self.looked_for_signal(answer, now),
             Event::Looked(Cause::Check, answer) => self.looked_for_check(answer, now),
+            Event::CanSave => self.can_save(),
             Event::Ready => self.ready(now),
             Event::Saved => self.saved(now),
             Event::Progressed => self.progressed(now),
@@ -217,6 +218,15 @@ impl Machine {
             since,
             next_look: since + LOOK_INTERVAL,
         };
+    }
+
+    fn can_save(&mut self) -> Vec<Action> {
+        let could = std::mem::replace(&mut self.circumstances.can_ask, true);
+        match could || !self.circumstances.speaks {
+            true => Vec::new(),
+            // There may be a request that nothing could be done about.
+            false => vec![Action::Look(Cause::Check)],
+        }
     }
 
     fn ready(&mut self, now: Now) -> Vec<Action> {
