@@ -209,6 +209,8 @@ typedef struct surgent_sink {
 	/* Whether the request_* fields and choices of this pending job are wanted; they are a lot of work. */
 	bool (*wants_request)(void *context, const surgent_job_view_t *job);
 	void (*job)(void *context, const surgent_job_view_t *job);
+	/* Once, when the locks have been let go: for how long they were waited for, and then held. */
+	void (*locked)(void *context, uint64_t waited_ns, uint64_t held_ns);
 } surgent_sink_t;
 
 /* surgent_host_t.snapshot */
