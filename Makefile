@@ -10,10 +10,10 @@ SURGENT := $(BUILT)/release/surgent
 FAULTS := target/plugins-faults
 DIGITS := target/demo-data/digits.csv.gz
 
-.PHONY: help setup build demo check test lint faults clean FORCE
+.PHONY: help setup build demo bench-cluster check test lint faults clean FORCE
 help: ## List what can be made
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
-		sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
+		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
 
 include slurm-headers/shims.mk
 
@@ -26,6 +26,10 @@ demo: setup ## Show the whole story on a real Slurm, in about a minute and a hal
 	@$(MAKE) --no-print-directory shims $(DIGITS)
 	@$(CARGO) build --release --example demo
 	@SURGENT_BIN='$(abspath $(SURGENT))' $(BUILT)/release/examples/demo
+
+bench-cluster: setup ## Measure looks at a real slurmctld with 10,000 nodes, in about ten minutes
+	@$(MAKE) --no-print-directory shims
+	$(CARGO) bench --bench full_cluster
 
 check: setup ## Run every test, on a real Slurm too
 	@$(MAKE) --no-print-directory lint test

@@ -67,7 +67,7 @@ static void fetch_gres_arrays(const gres_state_t *gres)
 	}
 }
 
-void surgent_fetch_jobs(job_record_t *const *jobs, size_t count, const surgent_node_names_t *names)
+void surgent_fetch_jobs(job_record_t **jobs, size_t count, const surgent_node_names_t *names)
 {
 	gres_state_t *gres[SURGENT_FETCH_GROUP];
 
@@ -102,7 +102,7 @@ static void fetch_node_gres(const gres_state_t *gres)
 	}
 }
 
-void surgent_fetch_nodes(node_record_t *const *nodes, size_t count)
+void surgent_fetch_nodes(node_record_t **nodes, size_t count)
 {
 	gres_state_t *gres[SURGENT_FETCH_GROUP];
 

@@ -13,9 +13,9 @@
 #define SURGENT_FETCH_GROUP ((size_t)32)
 
 /* To be called before these jobs are read, SURGENT_FETCH_GROUP of them at most. Changes nothing. */
-void surgent_fetch_jobs(job_record_t *const *jobs, size_t count, const surgent_node_names_t *names);
+void surgent_fetch_jobs(job_record_t **jobs, size_t count, const surgent_node_names_t *names);
 
 /* The same of nodes. There may be empty slots among them. */
-void surgent_fetch_nodes(node_record_t *const *nodes, size_t count);
+void surgent_fetch_nodes(node_record_t **nodes, size_t count);
 
 #endif
