@@ -18,6 +18,7 @@ pub mod features;
 pub mod fit;
 pub mod ids;
 pub mod notes;
+pub mod outlook;
 pub mod plan;
 pub mod record;
 pub mod request;
