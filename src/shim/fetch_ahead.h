@@ -10,7 +10,7 @@
 #include "node_names.h"
 
 /* So many at a time; with more, what was fetched first would be gone from the cache again. */
-#define SURGENT_FETCH_GROUP ((size_t)32)
+#define SURGENT_FETCH_GROUP ((size_t)16)
 
 /* To be called before these jobs are read, SURGENT_FETCH_GROUP of them at most. Changes nothing. */
 void surgent_fetch_jobs(job_record_t **jobs, size_t count, const surgent_node_names_t *names);
