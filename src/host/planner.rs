@@ -115,7 +115,7 @@ struct Planner {
     looked_at: BTreeSet<JobId>,
     /// Not before this are Slurm's locks taken again.
     locks_free_until: Option<Instant>,
-    /// Memory for the next snapshot.
+    /// Memory for the next snapshot, while one follows the other.
     tape: Tape,
     /// What the last look took.
     look_took: LookTimes,
@@ -175,6 +175,9 @@ impl Planner {
             None => Next::In(NOT_READY_AGAIN),
         };
         self.book = Some(book);
+        if self.next == Next::Asleep {
+            self.tape = Tape::default();
+        }
     }
 
     fn decide(

@@ -196,6 +196,10 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* A core that is older than this shim lacks the later functions. */
+#define SINK_HAS(sink, function)                                                                               \
+	((sink)->size >= offsetof(surgent_sink_t, function) + sizeof((sink)->function) && (sink)->function)
+
 int surgent_snapshot(const surgent_sink_t *sink)
 {
 	const slurmctld_lock_t read_locks = {
@@ -207,6 +211,10 @@ int surgent_snapshot(const surgent_sink_t *sink)
 	walk_t walk = { .sink = sink, .result = SURGENT_SNAPSHOT_OK, .now = time(NULL) };
 	uint64_t asked_ns, locked_ns, free_ns;
 
+	/* Without the locks these may be out of date at once, which does no harm. */
+	if (SINK_HAS(sink, expect) && job_list && node_record_count > 0)
+		sink->expect(sink->context, (uint32_t)node_record_count, (uint32_t)slurm_list_count(job_list));
+
 	asked_ns = clock_ns();
 	lock_slurmctld(read_locks);
 	locked_ns = clock_ns();
@@ -217,8 +225,7 @@ int surgent_snapshot(const surgent_sink_t *sink)
 	surgent_arena_free(&walk.arena);
 	surgent_node_names_free(&walk.names);
 	free(walk.jobs);
-	/* A core that is older than this shim has no such function. */
-	if (sink->size >= offsetof(surgent_sink_t, locked) + sizeof(sink->locked) && sink->locked)
+	if (SINK_HAS(sink, locked))
 		sink->locked(sink->context, locked_ns - asked_ns, free_ns - locked_ns);
 	return walk.result;
 }

@@ -69,6 +69,7 @@ impl Collector {
             wants_request: Some(wants_request),
             job: Some(take_job),
             locked: Some(note_locks),
+            expect: Some(make_room),
         }
     }
 
@@ -200,6 +201,16 @@ unsafe extern "C" fn wants_request(context: *mut c_void, view: *const abi::surge
 unsafe extern "C" fn take_job(context: *mut c_void, view: *const abi::surgent_job_view_t) {
     // SAFETY: C hands back the context of `Collector::sink` and a view that is valid for this call.
     unsafe { take(context, view, Collector::job) };
+}
+
+unsafe extern "C" fn make_room(context: *mut c_void, nodes: u32, jobs: u32) {
+    // SAFETY: C hands back the context of `Collector::sink`, which nobody else uses now.
+    let collector = unsafe { context.cast::<Collector>().as_mut() };
+    hook(Hook::Snapshot, (), || {
+        if let Some(collector) = collector {
+            collector.tape.make_room(nodes as usize, jobs as usize);
+        }
+    });
 }
 
 unsafe extern "C" fn note_locks(context: *mut c_void, waited_ns: u64, held_ns: u64) {

@@ -13,7 +13,16 @@ use crate::policy::record::Record;
 use crate::policy::resources::{Amounts, GresTable};
 use crate::policy::units::UnixTime;
 use std::ffi::c_char;
+use std::mem::MaybeUninit;
 use std::ops::Range;
+
+/// Memory is made ready for so many at most.
+const NODES_MAX: usize = 20_000;
+const JOBS_MAX: usize = 50_000;
+/// Name and features of most nodes are not longer.
+const NODE_TEXT_BYTES: usize = 64;
+/// Nor the comments of most jobs.
+const JOB_TEXT_BYTES: usize = 256;
 
 /// Nodes and running jobs, not yet made sense of.
 #[derive(Debug, Default)]
@@ -58,6 +67,16 @@ impl Tape {
         self.jobs.clear();
         self.holdings.clear();
         self.text.clear();
+    }
+
+    /// Has memory ready for about so many nodes and jobs: the kernel takes its time to give it, and Slurm is not to wait
+    /// for that. Beyond a limit it is left to what comes.
+    pub fn make_room(&mut self, nodes: usize, jobs: usize) {
+        let (nodes, jobs) = (nodes.min(NODES_MAX), jobs.min(JOBS_MAX));
+        touch(&mut self.nodes, nodes);
+        touch(&mut self.jobs, jobs);
+        touch(&mut self.holdings, jobs);
+        touch(&mut self.text, nodes * NODE_TEXT_BYTES + jobs * JOB_TEXT_BYTES);
     }
 
     /// Copies a node.
@@ -156,6 +175,15 @@ impl Tape {
                 admin_comment: admin_comment.to_vec(),
             }
         })
+    }
+}
+
+/// Has the kernel give memory for `count` entries.
+fn touch<T>(entries: &mut Vec<T>, count: usize) {
+    if entries.capacity() < count {
+        entries.reserve(count - entries.len());
+        // Written to, or it would be promised only.
+        entries.spare_capacity_mut().fill_with(MaybeUninit::zeroed);
     }
 }
 
