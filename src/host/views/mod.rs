@@ -86,9 +86,10 @@ impl Collector {
             return (None, tape);
         }
         facts.nodes.extend(tape.nodes());
-        facts.nodes.sort_by_key(|node| node.index);
+        // In place: there are many of both, and no two with the same number.
+        facts.nodes.sort_unstable_by_key(|node| node.index);
         facts.running.extend(tape.running());
-        facts.running.sort_by_key(|job| job.id);
+        facts.running.sort_unstable_by_key(|job| job.id);
         let features = tape.features();
         for (job, constraint) in facts.waiting.iter_mut().zip(&self.constraints) {
             request::constrain(&mut job.request, constraint, &features);
@@ -270,3 +271,6 @@ fn hindrance(view: &abi::surgent_job_view_t, now: UnixTime) -> Option<Hindrance>
     let too_early = (view.begin_time > now.0).then_some(Hindrance::Date);
     known.or(too_early)
 }
+
+#[cfg(test)]
+mod tests;

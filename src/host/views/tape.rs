@@ -22,7 +22,7 @@ const JOBS_MAX: usize = 50_000;
 /// Name and features of most nodes are not longer.
 const NODE_TEXT_BYTES: usize = 64;
 /// Nor the comments of most jobs.
-const JOB_TEXT_BYTES: usize = 256;
+const JOB_TEXT_BYTES: usize = 160;
 
 /// Nodes and running jobs, not yet made sense of.
 #[derive(Debug, Default)]
