@@ -181,7 +181,8 @@ impl Tape {
 /// Has the kernel give memory for `count` entries.
 fn touch<T>(entries: &mut Vec<T>, count: usize) {
     if entries.capacity() < count {
-        entries.reserve(count - entries.len());
+        // An eighth more, so that a few more jobs the next time are not a reason to do this again.
+        entries.reserve_exact(count + count / 8 - entries.len());
         // Written to, or it would be promised only.
         entries.spare_capacity_mut().fill_with(MaybeUninit::zeroed);
     }
