@@ -11,7 +11,7 @@ FAULTS := target/plugins-faults
 BENCH := target/plugins-bench
 DIGITS := target/demo-data/digits.csv.gz
 
-.PHONY: help setup build demo check check-frameworks test lint faults bench clean FORCE
+.PHONY: help setup build demo check check-frameworks test lint faults bench bench-cluster clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
 		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
@@ -27,6 +27,10 @@ demo: setup ## Show the whole story on a real Slurm, in about a minute and a hal
 	@$(MAKE) --no-print-directory shims $(DIGITS)
 	@$(CARGO) build --release --example demo
 	@SURGENT_BIN='$(abspath $(SURGENT))' $(BUILT)/release/examples/demo
+
+bench-cluster: setup ## Measure looks at a real slurmctld with 10,000 nodes, in about ten minutes
+	@$(MAKE) --no-print-directory shims
+	$(CARGO) bench --bench full_cluster
 
 check: setup ## Run every test, on a real Slurm too
 	@$(MAKE) --no-print-directory lint test

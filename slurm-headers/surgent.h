@@ -209,6 +209,10 @@ typedef struct surgent_sink {
 	/* Whether the request_* fields and choices of this pending job are wanted; they are a lot of work. */
 	bool (*wants_request)(void *context, const surgent_job_view_t *job);
 	void (*job)(void *context, const surgent_job_view_t *job);
+	/* Once, when the locks have been let go: for how long they were waited for, and then held. */
+	void (*locked)(void *context, uint64_t waited_ns, uint64_t held_ns);
+	/* Once, before the locks are asked for: about how many nodes and jobs there are to make room for. */
+	void (*expect)(void *context, uint32_t nodes, uint32_t jobs);
 } surgent_sink_t;
 
 /* surgent_host_t.snapshot */

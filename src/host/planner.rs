@@ -7,7 +7,7 @@ use super::guard::{self, Hook, hook};
 use super::records::{Choice, Records};
 use super::state::StateFile;
 use super::users::Users;
-use super::views::Collector;
+use super::views::{Collector, LockTimes, Tape};
 use super::{abi, act};
 use crate::policy::book::{Book, Phase};
 use crate::policy::facts::Facts;
@@ -122,6 +122,18 @@ struct Planner {
     looked_at: BTreeSet<JobId>,
     /// Not before this are Slurm's locks taken again.
     locks_free_until: Option<Instant>,
+    /// Memory for the next snapshot, while one follows the other.
+    tape: Tape,
+    /// What the last look took.
+    look_took: LookTimes,
+}
+
+/// What a look took.
+#[derive(Clone, Copy, Debug, Default)]
+struct LookTimes {
+    locks: LockTimes,
+    /// To make facts of what was copied.
+    read: Duration,
 }
 
 impl Planner {
@@ -171,6 +183,9 @@ impl Planner {
             None => Next::In(NOT_READY_AGAIN),
         };
         self.book = Some(book);
+        if self.next == Next::Asleep {
+            self.tape = Tape::default();
+        }
     }
 
     fn decide(
@@ -181,6 +196,7 @@ impl Planner {
         settings: &Settings,
         book: &mut Book,
     ) -> Next {
+        let begun = Instant::now();
         let before = (settings.records.snapshots > 0).then(|| book.clone());
         let mut choices = Vec::new();
         let actions = step_and_tell(book, facts, settings, &mut |decision| {
@@ -189,6 +205,7 @@ impl Planner {
                 choices.push((decision.urgent, victims));
             }
         });
+        self.log_times(facts, begun.elapsed());
         // Written before anybody is asked: whoever was asked is known after a crash, too.
         self.store(book);
         let reached = act::carry_out(core, host, facts, &actions, &settings.commands);
@@ -213,6 +230,21 @@ impl Planner {
         let looked_at = std::mem::take(&mut self.looked_at);
         core.forget_reclass(looked_at.into_iter().filter(|job| !still_changing.contains(job)));
         self.pace(book, facts)
+    }
+
+    fn log_times(&self, facts: &Facts, decision: Duration) {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        let LookTimes { locks, read } = self.look_took;
+        log::debug!(
+            "looked at {} nodes and {} running jobs: {:.2} ms until Slurm's locks were had, {:.2} ms under them, {:.2} ms \
+             to read what was copied, {:.2} ms to decide",
+            facts.nodes.len(),
+            facts.running.len(),
+            ms(locks.waited),
+            ms(locks.held),
+            ms(read),
+            ms(decision),
+        );
     }
 
     fn pace(&mut self, book: &Book, facts: &Facts) -> Next {
@@ -300,18 +332,27 @@ impl Planner {
             std::thread::sleep(until.saturating_duration_since(Instant::now()));
         }
         self.looked_at = core.reclass_noted();
-        let mut collector = Collector::new(unix_now(), self.looked_at.clone(), self.users.clone());
-        let begun = Instant::now();
+        let tape = std::mem::take(&mut self.tape);
+        let mut collector = Collector::new(unix_now(), self.looked_at.clone(), self.users.clone(), tape);
         let sink = collector.sink();
+        let called = Instant::now();
         // SAFETY: the shim's own function, which stays mapped; this thread holds no lock of Slurm's, and `sink`
         // and the collector behind it outlive the call.
         let outcome = unsafe { (host.snapshot)(&raw const sink) };
-        let took = begun.elapsed();
-        self.locks_free_until = Some(Instant::now() + (took * REST_FACTOR).max(REST_MIN));
-        log::trace!("snapshot took {} us", took.as_micros());
+        let begun = Instant::now();
+        let locks = collector.lock_times().unwrap_or(LockTimes {
+            waited: Duration::ZERO,
+            held: begun - called,
+        });
+        self.locks_free_until = Some(begun + (locks.held * REST_FACTOR).max(REST_MIN));
+        let (facts, tape) = collector.finish();
+        self.tape = tape;
+        self.look_took = LookTimes {
+            locks,
+            read: begun.elapsed(),
+        };
         match u32::try_from(outcome) {
             Ok(abi::SURGENT_SNAPSHOT_OK) => {
-                let facts = collector.finish();
                 if facts.is_none() {
                     log::error!("a snapshot had a record that could not be read; looking again");
                 }

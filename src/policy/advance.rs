@@ -8,7 +8,8 @@ use super::facts::{Facts, RunningJob, WaitingJob};
 use super::fit::{Demand, Ledger};
 use super::ids::JobId;
 use super::notes;
-use super::plan::{Constraints, Outcome, Plan, Victim, plan};
+use super::outlook::Outlook;
+use super::plan::{Constraints, Outcome, Plan, Victim, plan_within};
 use super::record::Record;
 use super::settings::Settings;
 use super::units::{Seconds, UnixTime};
@@ -35,6 +36,8 @@ pub struct Advance<'a> {
     pub facts: &'a Facts,
     /// The site's settings.
     pub settings: &'a Settings,
+    /// What follows from both.
+    pub outlook: &'a Outlook<'a>,
     /// See above.
     pub ledger: &'a mut Ledger,
     /// What was logged already.
@@ -222,7 +225,7 @@ impl<'a> Advance<'a> {
             sunk: campaign.active().map(|asked| asked.job).collect(),
             patience_over: self.facts.now - waiting.submit > self.settings.urgent.patience_s,
         };
-        let outcome = plan(self.facts, self.ledger, waiting, &constraints, self.settings);
+        let outcome = plan_within(self.outlook, self.ledger, waiting, &constraints);
         let plan = match &outcome {
             Outcome::Stop(plan) => {
                 campaign.hopeless_since = None;
@@ -366,7 +369,7 @@ impl<'a> Advance<'a> {
             barred,
             ..Constraints::default()
         };
-        let outcome = plan(self.facts, self.ledger, waiting, &constraints, self.settings);
+        let outcome = plan_within(self.outlook, self.ledger, waiting, &constraints);
         let plan = match &outcome {
             Outcome::Stop(plan) => Some(plan.clone()),
             Outcome::Fits { .. } | Outcome::Wait(_) | Outcome::NoSet { .. } => None,

@@ -20,6 +20,7 @@ pub mod fit;
 pub mod ids;
 pub mod labels;
 pub mod notes;
+pub mod outlook;
 pub mod plan;
 pub mod record;
 pub mod request;

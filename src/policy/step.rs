@@ -14,7 +14,8 @@ use super::facts::{Facts, Hindrance, WaitingJob};
 use super::fit::{Demand, Ledger};
 use super::ids::{JobId, NodeIndex};
 use super::notes;
-use super::plan::{Constraints, Outcome, Plan, plan};
+use super::outlook::Outlook;
+use super::plan::{Constraints, Outcome, Plan, plan_within};
 use super::record::Record;
 use super::settings::{Mode, Settings};
 use super::units::{Seconds, UnixTime};
@@ -55,6 +56,7 @@ pub fn step_and_tell(
         }
     }
 
+    let outlook = Outlook::new(facts, settings);
     let mut ledger = Ledger::of(facts);
     wind_up_served(book, facts, &mut actions);
     // Of the tasks of one array, those come first whose victims are leaving: the nodes are theirs, also while empty.
@@ -67,6 +69,7 @@ pub fn step_and_tell(
         let mut advance = Advance {
             facts,
             settings,
+            outlook: &outlook,
             ledger: &mut ledger,
             said: &mut book.said,
             actions: &mut actions,
@@ -77,7 +80,7 @@ pub fn step_and_tell(
     book.campaigns.retain(|campaign| !is_over(campaign, facts.now));
 
     if settings.mode != Mode::Off {
-        begin(book, facts, settings, &mut ledger, &mut actions, listener);
+        begin(book, &outlook, &mut ledger, &mut actions, listener);
     }
     forget_gone(book, facts);
     open_gates(book, facts, &mut actions);
@@ -220,12 +223,12 @@ fn is_over(campaign: &Campaign, now: UnixTime) -> bool {
 /// Looks after the urgent jobs for which nobody makes way yet.
 fn begin(
     book: &mut Book,
-    facts: &Facts,
-    settings: &Settings,
+    outlook: &Outlook<'_>,
     ledger: &mut Ledger,
     actions: &mut Vec<Action>,
     listener: &mut Listener<'_>,
 ) {
+    let Outlook { facts, settings, .. } = *outlook;
     for job in &facts.waiting {
         let in_campaign = book.campaigns.iter().any(|campaign| campaign.urgent == job.id);
         if let Some(hindrance) = job.hindrance.filter(|_| !in_campaign) {
@@ -239,8 +242,8 @@ fn begin(
         .flat_map(|job| std::iter::repeat_n(job, unserved(book, job)))
         .collect();
     waiting.sort_by_key(|job| (std::cmp::Reverse(job.priority), job.id));
-    // Jobs whose own end is waited for.
-    let mut spoken_for = BTreeMap::new();
+    // Who makes way for others, or whose own end is waited for. Each plan adds to these.
+    let mut barred = claimed(&book.campaigns, None);
     let mut hopeless = None;
     for urgent in waiting {
         // One task of an array is like the other.
@@ -251,14 +254,13 @@ fn begin(
             hurry(book, urgent, facts, settings, actions);
             continue;
         }
-        let mut barred = claimed(&book.campaigns, None);
-        barred.extend(&spoken_for);
         let constraints = Constraints {
-            barred,
+            barred: std::mem::take(&mut barred),
             patience_over: facts.now - urgent.submit > settings.urgent.patience_s,
             ..Constraints::default()
         };
-        let outcome = plan(facts, ledger, urgent, &constraints, settings);
+        let outcome = plan_within(outlook, ledger, urgent, &constraints);
+        barred = constraints.barred;
         if !matches!(outcome, Outcome::Fits { .. }) {
             book.fitting.remove(&urgent.id);
         }
@@ -269,7 +271,7 @@ fn begin(
             }
             Outcome::Wait(wait) => {
                 // What it waits for is not there for others, and nobody else may stop those jobs.
-                spoken_for.extend(wait.for_jobs.iter().map(|job| (*job, Refusal::Claimed)));
+                barred.extend(wait.for_jobs.iter().map(|job| (*job, Refusal::Claimed)));
                 set_aside(ledger, facts, urgent, wait.for_jobs.iter(), &wait.nodes);
                 say(&mut book.said, actions, urgent.id, notes::wait(wait));
             }
@@ -287,7 +289,9 @@ fn begin(
                 let victims = plan.victims.iter().map(|victim| &victim.job);
                 set_aside(ledger, facts, urgent, victims, &plan.nodes);
                 if settings.mode == Mode::On {
-                    book.campaigns.push(carry_out(plan, facts, actions));
+                    let campaign = carry_out(plan, facts, actions);
+                    barred.extend(campaign.victims.iter().map(|asked| (asked.job, Refusal::Claimed)));
+                    book.campaigns.push(campaign);
                 }
             }
         }
