@@ -5,6 +5,7 @@
 mod plan;
 mod report;
 mod run;
+mod saving;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

@@ -17,6 +17,7 @@ mod publisher;
 pub mod report;
 mod reports;
 pub mod run;
+pub mod saving;
 mod say;
 pub mod send;
 mod shell;

@@ -33,13 +33,14 @@ const CALLED_OFF: Event = Event::Looked(Cause::Signal, Answer::NotAsked);
 const UNKNOWN: Event = Event::Looked(Cause::Signal, Answer::Unknown);
 const CHECKED: Event = Event::Looked(Cause::Check, Answer::Asked(ASK));
 const CHECKED_OFF: Event = Event::Looked(Cause::Check, Answer::NotAsked);
+const SAVED: Event = Event::Saved { ago: Duration::ZERO };
 const EXITED: Event = Event::Exited {
     code: 3,
-    is_finished: false,
+    training: Training::Unknown,
 };
 const FINISHED: Event = Event::Exited {
     code: 0,
-    is_finished: true,
+    training: Training::Finished,
 };
 
 /// A story: at this second, this happens, and this is done about it. Of what is said only that something is.
@@ -55,7 +56,7 @@ fn stories_of_a_program_that_runs_alone() {
                 (5, Event::AskSignal, "look"),
                 (5, ASKED, ""),
                 (6, Event::Ready, "pass say"),
-                (8, Event::Saved, "saved=10008 in 2"),
+                (8, SAVED, "saved=10008 in 2"),
                 (8, Event::Acknowledged, ""),
                 (9, Event::Progressed, ""),
                 (9, Event::Terminate, "kill"),
@@ -63,7 +64,7 @@ fn stories_of_a_program_that_runs_alone() {
                     9,
                     Event::Exited {
                         code: 137,
-                        is_finished: false,
+                        training: Training::Unknown,
                     },
                     "end 143",
                 ),
@@ -74,7 +75,7 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (7, Event::Saved, "saved=10007 in 2"),
+                (7, SAVED, "saved=10007 in 2"),
                 (7, EXITED, "say"),
                 (20, Event::Tick, ""),
                 (37, Event::Tick, "look"),
@@ -87,7 +88,7 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (7, Event::Saved, "saved=10007 in 2"),
+                (7, SAVED, "saved=10007 in 2"),
                 (7, FINISHED, "end 0"),
             ],
         ),
@@ -115,23 +116,23 @@ fn stories_of_a_program_that_runs_alone() {
             "saves of its own accord before it was ready",
             &[
                 (5, ASKED, ""),
-                (6, Event::Saved, "saved=10006"),
+                (6, SAVED, "saved=10006"),
                 (7, Event::Ready, ""),
                 (7, EXITED, "say"),
             ],
         ),
         (
             "saves that nobody asked for",
-            &[(5, Event::Saved, "note"), (6, EXITED, "end 3")],
+            &[(5, SAVED, "note"), (6, EXITED, "end 3")],
         ),
         (
             "a save again after the one that was asked for",
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (6, Event::Acknowledged, ""),
-                (16, Event::Saved, "note"),
+                (16, SAVED, "note"),
                 (17, Event::Terminate, "kill"),
             ],
         ),
@@ -140,7 +141,7 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (1, ASKED, ""),
                 (1, Event::Ready, "pass say"),
-                (2, Event::Saved, "saved=10005 in 1"),
+                (2, SAVED, "saved=10005 in 1"),
             ],
         ),
         (
@@ -148,10 +149,10 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (8, ASKED, ""),
                 (8, Event::Ready, "pass say"),
-                (9, Event::Saved, "saved=10009 in 1"),
+                (9, SAVED, "saved=10009 in 1"),
             ],
         ),
         (
@@ -159,7 +160,7 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (6, EXITED, "say"),
                 (8, ASKED, "saved=10008"),
             ],
@@ -179,7 +180,7 @@ fn stories_of_a_program_that_runs_alone() {
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
                 (6, CALLED_OFF, ""),
-                (7, Event::Saved, "note"),
+                (7, SAVED, "note"),
                 (7, EXITED, "say resume"),
                 (9, EXITED, "end 3"),
             ],
@@ -189,7 +190,7 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (7, CALLED_OFF, ""),
                 (80, EXITED, "end 3"),
             ],
@@ -199,7 +200,7 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (7, CALLED_OFF, ""),
                 (8, Event::Progressed, ""),
                 (9, EXITED, "end 3"),
@@ -210,12 +211,12 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (6, EXITED, "say"),
                 (9, CALLED_OFF, "say resume"),
                 (15, ASKED, ""),
                 (15, Event::Ready, "pass say"),
-                (16, Event::Saved, "saved=10016 in 1"),
+                (16, SAVED, "saved=10016 in 1"),
                 (16, EXITED, "say"),
                 (46, Event::Tick, "look"),
                 (46, CHECKED_OFF, "say resume"),
@@ -226,7 +227,7 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (6, Event::Acknowledged, ""),
                 (7, CALLED_OFF, ""),
                 (8, Event::Terminate, ""),
@@ -241,7 +242,7 @@ fn stories_of_a_program_that_runs_alone() {
                     9,
                     Event::Exited {
                         code: 0,
-                        is_finished: false,
+                        training: Training::Unknown,
                     },
                     "end 143",
                 ),
@@ -252,7 +253,7 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (7, Event::Terminate, ""),
             ],
         ),
@@ -271,7 +272,7 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (6, EXITED, "say"),
                 (700, Event::Tick, "look"),
                 (731, Event::Tick, "say resume"),
@@ -282,10 +283,10 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, UNKNOWN, "say"),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (7, UNKNOWN, ""),
                 (7, Event::Ready, "pass say"),
-                (8, Event::Saved, "saved=10008 in 1"),
+                (8, SAVED, "saved=10008 in 1"),
                 (8, EXITED, "say"),
                 (9, UNKNOWN, "saved=10009"),
                 (639, Event::Tick, "say resume"),
@@ -328,7 +329,7 @@ fn stories_of_others() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (6, EXITED, "say"),
                 (9, CALLED_OFF, "say requeue"),
                 (10, Event::Terminate, "end 143"),
@@ -356,7 +357,7 @@ fn stories_of_others() {
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
                 (50, Event::Progressed, ""),
-                (53, Event::Saved, "saved=10053 in 3"),
+                (53, SAVED, "saved=10053 in 3"),
             ],
         )],
     );
