@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod direct;
+pub mod drill;
 mod environment;
 mod estimate;
 mod machine;

@@ -188,7 +188,7 @@ impl Saving {
             if let (Some(_), Some(watch)) = (self.following.take(), &self.watch) {
                 watch.stop();
             }
-        } else if is_waiting && self.following.is_none() {
+        } else if is_waiting && self.following.is_none() && self.ended.is_none() {
             self.request += 1;
             if let Some(watch) = &self.watch {
                 watch.begin(self.request);
