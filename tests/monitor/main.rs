@@ -6,3 +6,5 @@ mod outside;
 mod publish;
 mod report;
 mod request;
+mod saving;
+mod signs;

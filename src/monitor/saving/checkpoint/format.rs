@@ -135,7 +135,8 @@ fn hdf5(head: &[u8], length: u64) -> Result<Told, Fault> {
         Some(0) => (13, 24),
         Some(1) => (13, 28),
         Some(2 | 3) => (9, 12),
-        _ => return Ok(Told::Nothing),
+        Some(_) => return Ok(Told::Nothing),
+        None => return Err(Fault::Incomplete("it ends within its HDF5 header")),
     };
     let width = head.get(width_at).copied().map_or(0, usize::from);
     let end = number(head, addresses_at + 2 * width, width);
