@@ -6,11 +6,13 @@
 mod support;
 
 mod comments;
+mod drill;
 mod faults;
 mod harness;
 mod interruptions;
 mod latency;
 mod reclass;
+mod saving;
 mod scene;
 mod shapes;
 mod story;

@@ -247,6 +247,8 @@ impl Running {
             assert!(start.elapsed() < LIMIT, "surgent has not ended after {LIMIT:?}");
             sleep(Duration::from_millis(5));
         }
+        // What the program has left behind holds the pipes open.
+        let _ = kill_process_group(self.pid(), Signal::KILL);
         let read = |pipe: Option<&mut dyn std::io::Read>| {
             let mut text = String::new();
             if let Some(pipe) = pipe {
