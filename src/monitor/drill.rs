@@ -94,12 +94,15 @@ pub enum News {
 /// Where the job could not be asked.
 pub fn drill(job: &Job, limit: Duration, tell: &mut dyn FnMut(News)) -> Result<Answer, DrillError> {
     let begun = Instant::now();
-    wait_for_request(job, limit, tell)?;
-    let before = job.look()?;
     let id = job.id();
-    if before.state != "RUNNING" {
-        return Err(DrillError::NotRunning(id, before.state));
-    }
+    let look_running = || match job.look()? {
+        look if look.state == "RUNNING" => Ok(look),
+        look => Err(DrillError::NotRunning(id, look.state)),
+    };
+    look_running()?;
+    wait_for_request(job, limit, tell)?;
+    // The request may have ended the run.
+    let before = look_running()?;
     let says = directives_of(&before).map_err(|error| DrillError::Comment(id, error))?;
     let signal = says.signal.ok_or(DrillError::NoSignal(id))?;
     if says.save == Some(SaveKind::None) {

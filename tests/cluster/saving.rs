@@ -162,6 +162,11 @@ fn a_training_whose_monitor_was_killed_goes_on_and_is_passed_over() -> Outcome {
         cluster.wait_for("the job to say how it is asked", LIMIT, |cluster| {
             Ok(cluster.comment(orphan)?.contains("signal="))
         })?;
+        let steps = |cluster: &Cluster| {
+            fs::metadata(cluster.work().join("orphan.count")).map_or(0, |count| count.len())
+        };
+        // Long enough that it may be asked.
+        cluster.wait_for("the orphan to train", LIMIT, |cluster| Ok(steps(cluster) > 30))?;
         let pid = fs::read_to_string(cluster.work().join("orphan.pid")).unwrap_or_default();
         let pid = pid
             .trim()
@@ -174,9 +179,6 @@ fn a_training_whose_monitor_was_killed_goes_on_and_is_passed_over() -> Outcome {
         wait_for_requests(cluster, &trainees, urgent, 1)?;
         let passed_over = format!("surgent: job {orphan} did not save before its deadline");
         assert!(cluster.logged(&[&passed_over]).is_some());
-        let steps = |cluster: &Cluster| {
-            fs::metadata(cluster.work().join("orphan.count")).map_or(0, |count| count.len())
-        };
         let before = steps(cluster);
         cluster.wait_for_state(urgent, "COMPLETED", LIMIT)?;
         cluster.wait_for(
