@@ -34,6 +34,14 @@ const UNKNOWN: Event = Event::Looked(Cause::Signal, Answer::Unknown);
 const CHECKED: Event = Event::Looked(Cause::Check, Answer::Asked(ASK));
 const CHECKED_OFF: Event = Event::Looked(Cause::Check, Answer::NotAsked);
 const SAVED: Event = Event::Saved { ago: Duration::ZERO };
+const DIED: Event = Event::Exited {
+    code: 138,
+    training: Training::Unknown,
+};
+const ENDED_UNFINISHED: Event = Event::Exited {
+    code: 0,
+    training: Training::Unfinished,
+};
 const EXITED: Event = Event::Exited {
     code: 3,
     training: Training::Unknown,
@@ -310,6 +318,150 @@ fn stories_of_a_program_that_runs_alone() {
 }
 
 #[test]
+fn stories_of_drills() {
+    let stories: &[(&str, Story)] = &[
+        (
+            "saves and goes on; the next one is asked anew",
+            &[
+                (5, Event::Drill, ""),
+                (5, Event::Drill, ""),
+                (5, Event::Ready, "pass say"),
+                (7, SAVED, "saved=10007 in 2"),
+                (8, Event::Acknowledged, ""),
+                (9, Event::Drill, ""),
+                (9, Event::Ready, "pass say"),
+                (10, Event::Terminate, ""),
+            ],
+        ),
+        (
+            "saves and ends: starts again at once",
+            &[
+                (5, Event::Drill, ""),
+                (5, Event::Ready, "pass say"),
+                (7, SAVED, "saved=10007 in 2"),
+                (7, EXITED, "say resume"),
+            ],
+        ),
+        (
+            "dies of the signal: starts again",
+            &[
+                (5, Event::Drill, ""),
+                (5, Event::Ready, "pass say"),
+                (6, DIED, "say resume"),
+            ],
+        ),
+        (
+            "fails long after a drill that it did not answer",
+            &[
+                (5, Event::Drill, ""),
+                (5, Event::Ready, "pass say"),
+                (600, DIED, "say end 138"),
+            ],
+        ),
+        (
+            "finishes during a drill",
+            &[
+                (5, Event::Drill, ""),
+                (5, Event::Ready, "pass say"),
+                (6, FINISHED, "end 0"),
+            ],
+        ),
+        (
+            "a request that comes while it saves is served by that save",
+            &[
+                (5, Event::Drill, ""),
+                (5, Event::Ready, "pass say"),
+                (6, ASKED, ""),
+                (6, Event::Ready, ""),
+                (7, SAVED, "saved=10007 in 2"),
+                (7, EXITED, "say"),
+                (9, Event::Terminate, "end 143"),
+            ],
+        ),
+        (
+            "a request that comes after it asks again",
+            &[
+                (5, Event::Drill, ""),
+                (5, Event::Ready, "pass say"),
+                (7, SAVED, "saved=10007 in 2"),
+                (8, ASKED, ""),
+                (8, Event::Ready, "pass say"),
+            ],
+        ),
+        (
+            "one that comes during a request, or after its save, asks nothing",
+            &[
+                (5, ASKED, ""),
+                (5, Event::Ready, "pass say"),
+                (6, Event::Drill, ""),
+                (6, Event::Ready, ""),
+                (7, SAVED, "saved=10007 in 2"),
+                (8, Event::Drill, ""),
+                (8, Event::Ready, ""),
+                (9, EXITED, "say"),
+                (9, Event::Drill, "saved=10009"),
+            ],
+        ),
+    ];
+    tell(ALONE, stories);
+    let mute: Story = &[
+        (5, Event::Drill, ""),
+        (5, Event::Ready, "pass say"),
+        (6, EXITED, "say end 3"),
+    ];
+    tell(MUTE, &[("a rank that does not speak passes it on", mute)]);
+    let cannot = Circumstances {
+        can_ask: false,
+        ..ALONE
+    };
+    tell(cannot, &[("nothing makes it save", &[(5, Event::Drill, "say")])]);
+}
+
+#[test]
+fn stories_of_ends_without_a_save() {
+    let asked: [(u64, Event, &str); 2] = [(5, ASKED, ""), (5, Event::Ready, "pass say")];
+    let table: [(&str, Event, &str); 4] = [
+        (
+            "epochs are left: back into the queue",
+            ENDED_UNFINISHED,
+            "say requeue",
+        ),
+        (
+            "it may be finished or not",
+            Event::Exited {
+                code: 0,
+                training: Training::Unknown,
+            },
+            "say end 0",
+        ),
+        ("a failure is shown as one", DIED, "say end 138"),
+        ("finished", FINISHED, "end 0"),
+    ];
+    for (name, event, expected) in table {
+        let mut machine = Machine::new(ALONE);
+        for (second, event, _) in asked {
+            _ = machine.on(event, at(second));
+        }
+        let done: Vec<_> = machine.on(event, at(6)).iter().map(shown).collect();
+        assert_eq!(done.join(" "), expected, "{name}");
+    }
+}
+
+#[test]
+fn the_time_that_a_checkpoint_lay_still_is_no_part_of_the_save() {
+    let mut machine = Machine::new(ALONE);
+    _ = machine.on(ASKED, at(10));
+    _ = machine.on(Event::Ready, at(10));
+    let ago = Duration::from_secs(5);
+    let done: Vec<_> = machine
+        .on(Event::Saved { ago }, at(18))
+        .iter()
+        .map(shown)
+        .collect();
+    assert_eq!(done, ["saved=10013 in 3"]);
+}
+
+#[test]
 fn stories_of_others() {
     tell(
         MUTE,
@@ -367,13 +519,16 @@ fn tell(circumstances: Circumstances, stories: &[(&str, Story)]) {
     for (name, story) in stories {
         let mut machine = Machine::new(circumstances);
         for (step, (second, event, expected)) in story.iter().enumerate() {
-            let now = Now {
-                monotonic: Duration::from_secs(*second),
-                unix: UnixTime(START_UNIX + i64::try_from(*second).expect("small")),
-            };
-            let done: Vec<_> = machine.on(*event, now).iter().map(shown).collect();
+            let done: Vec<_> = machine.on(*event, at(*second)).iter().map(shown).collect();
             assert_eq!(done.join(" "), *expected, "{name}, step {step}: {event:?}");
         }
+    }
+}
+
+fn at(second: u64) -> Now {
+    Now {
+        monotonic: Duration::from_secs(second),
+        unix: UnixTime(START_UNIX + i64::try_from(second).expect("small")),
     }
 }
 
