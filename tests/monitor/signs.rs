@@ -218,6 +218,7 @@ fn a_program_that_finishes_just_when_it_is_asked_is_finished() {
     let bench = Bench::in_job("");
     let (code, _, err) = act(&bench, "finish", &[]).end();
     assert_eq!(code, 0, "{err}");
+    assert!(!err.contains("no save was seen"), "{err}");
     assert!(bench.read("comment").contains("epoch=90 epochs=90"));
     // Slurm may have taken it all the same: then it ends at once.
     let mut again = bench.surgent(&["run", "--save-signal", "USR1", "--", "touch", "trained"]);

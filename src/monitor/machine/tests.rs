@@ -407,7 +407,7 @@ fn stories_of_drills() {
     let mute: Story = &[
         (5, Event::Drill, ""),
         (5, Event::Ready, "pass say"),
-        (6, EXITED, "say end 3"),
+        (6, EXITED, "end 3"),
     ];
     tell(MUTE, &[("a rank that does not speak passes it on", mute)]);
     let cannot = Circumstances {
