@@ -17,16 +17,16 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub(super) struct Args {
-    #[command(flatten)]
-    saving: saving::Args,
-
-    /// When the program saves after it was asked
-    #[arg(long, value_enum, value_name = "WHEN")]
-    save: Option<Save>,
-
     /// Epochs in all, where the program does not report them itself
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(EPOCHS_MAX)))]
     epochs: Option<u32>,
+
+    /// When the program saves after it was asked
+    #[arg(long, value_enum, value_name = "WHEN", help_heading = "Saving")]
+    save: Option<Save>,
+
+    #[command(flatten)]
+    saving: saving::Args,
 
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]

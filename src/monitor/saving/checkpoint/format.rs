@@ -62,12 +62,11 @@ pub fn check(path: &Path) -> Result<Told, Fault> {
     match ending.as_str() {
         "safetensors" => safetensors(&mut file, &head, length),
         "npz" | "keras" | "zip" => Err(Fault::Incomplete("it does not begin as a zip file does")),
-        "h5" | "hdf5" => Err(Fault::Incomplete("it does not begin as an HDF5 file does")),
         "pkl" | "pickle" => pickle(&mut file, &head),
-        // Before zip, PyTorch wrote pickles with the tensors behind them.
-        "pt" | "pth" if !head.starts_with(b"\x80") => {
-            Err(Fault::Incomplete("it does not begin as PyTorch's files do"))
-        }
+        // Some have another beginning: pickles with tensors behind them, HDF5 behind a block of the user's own.
+        "pt" | "pth" | "h5" | "hdf5" if head.len() < 8 || head.iter().all(|&byte| byte == 0) => Err(
+            Fault::Incomplete("nothing, or only zeros, stand at its beginning"),
+        ),
         _ => Ok(Told::Nothing),
     }
 }
@@ -296,10 +295,11 @@ mod tests {
         };
         assert!(matches!(told("model.bin", b"weights"), Ok(Told::Nothing)));
         assert!(matches!(
-            told("old.pt", b"\x80\x02\x8a\nl\xfc"),
+            told("old.pt", b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P"),
             Ok(Told::Nothing)
         ));
         assert!(told("zeros.pt", &[0; 4096]).is_err());
+        assert!(matches!(told("user-block.h5", &[7; 4096]), Ok(Told::Nothing)));
         assert!(matches!(
             check(&PathBuf::from("/no/such")),
             Err(Fault::Unreadable(_))
