@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Programs that do not save as they should, and monitors and controllers that are away.
 
+use crate::interruptions::wait_for_saved_state;
 use crate::on_cluster;
 use crate::scene::{TOML, asked_for, assert_finishes_whole, quick, start, urgent, wait_for_requests};
 use crate::support::{Cluster, JobId, LIMIT, Outcome, Training, places};
@@ -199,10 +200,12 @@ fn a_training_whose_monitor_was_killed_goes_on_and_is_passed_over() -> Outcome {
 #[test]
 fn what_is_reported_while_slurmctld_is_away_is_published_when_it_is_back() -> Outcome {
     on_cluster(quick(), |cluster| {
-        let trainees = start(cluster, [("a", Training::new("a").lasting(5, 0.1))])?;
+        let trainees = start(cluster, [("a", Training::new("a").lasting(6, 0.1))])?;
+        // What Slurm itself has not saved yet, it loses.
+        wait_for_saved_state(cluster, "epoch=", 1)?;
         cluster.kill_controller()?;
         // Epochs end, and in the end the program, while nobody hears of it.
-        cluster.wait_for_steps("a", 100)?;
+        cluster.wait_for_steps("a", 140)?;
         cluster.start_controller()?;
         cluster.wait_for("its progress to be published", LIMIT, |cluster| {
             let comment = cluster.comment(trainees[0].id)?;
