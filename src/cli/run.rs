@@ -47,6 +47,7 @@ const AFTER_HELP: &str = "\
 Environment of the program:
   SURGENT_REPORT         file to which it (or `surgent report`) appends lines of JSON:
                          {\"epoch\": 12, \"epochs\": 90}  or  {\"saved\": \"model.pt\"}
+  SURGENT_SAVE_REQUEST   file in which requests to save are counted, for a program that looks there
   SURGENT_RESUME         1 if it is to go on from its save, otherwise not set
   SURGENT_RESTART_COUNT  how often Slurm has started the job again
 

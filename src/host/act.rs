@@ -13,7 +13,7 @@ use crate::policy::ids::JobId;
 use crate::policy::record::Record;
 use crate::policy::settings::CommandSettings;
 use crate::policy::units::UnixTime;
-use crate::policy::{admission::URGENT_PRIORITY, notes};
+use crate::policy::{admission::urgent_priority, notes};
 use crate::slurm::command::{Bounds, CommandError, Environment, run};
 use crate::slurm::job::target_options;
 use std::ffi::{OsStr, OsString};
@@ -166,8 +166,13 @@ impl<'a> Runner<'a> {
                 })?;
                 Ok(None)
             }
-            Action::Reclass { job, class, held } => {
-                let head_of_queue = format!("Priority={URGENT_PRIORITY}");
+            Action::Reclass {
+                job,
+                class,
+                held,
+                het,
+            } => {
+                let head_of_queue = format!("Priority={}", urgent_priority(het));
                 let place: &[&str] = match class {
                     Urgency::Urgent if !held => &[&head_of_queue],
                     Urgency::Urgent | Urgency::Normal => &[],

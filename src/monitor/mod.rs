@@ -17,6 +17,7 @@ mod progress;
 mod publisher;
 pub mod report;
 mod reports;
+mod requests;
 pub mod run;
 pub mod saving;
 mod say;

@@ -22,6 +22,9 @@ pub struct Report {
     /// The model has been saved, and where.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saved: Option<Saved>,
+    /// The program looks for requests to save in the file that `$SURGENT_SAVE_REQUEST` names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub can_save: Option<bool>,
     /// When this was so, Unix seconds; otherwise when the line is read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<f64>,
@@ -260,6 +263,7 @@ mod tests {
             epoch: Some(12.5),
             epochs: Some(90.0),
             saved: Some(Saved::Path("/tmp/a b\n\"c\".pt".into())),
+            can_save: Some(true),
             at: Some(1_764_410_000.25),
         };
         let line = report.to_line();

@@ -2,12 +2,13 @@
 //! Carries out what [`machine`](super::machine) decides.
 
 use super::direct::Introduction;
-use super::environment::{JobEnvironment, REPORT, RESTART_COUNT, RESUME};
+use super::environment::{JobEnvironment, REPORT, RESTART_COUNT, RESUME, SAVE_REQUEST};
 use super::machine::{Action, Answer, Cause, Circumstances, Event, Machine, Training};
 use super::program::Program;
 use super::progress::{Progress, seconds};
 use super::report::Report;
 use super::reports::Reports;
+use super::requests::Requests;
 use super::run::Run;
 use super::saving::{self, Outcome, Saving};
 use super::say::say;
@@ -53,6 +54,7 @@ pub struct Shell<'a> {
     progress: Progress,
     sender: Sender<Happening>,
     reports: Option<Reports>,
+    requests: Option<Requests>,
     complaints: u32,
     program: Option<Program>,
     /// The job and the thread that publishes in it, where this process speaks for it.
@@ -96,6 +98,10 @@ impl<'a> Shell<'a> {
             machine: Machine::new(circumstances),
             progress: Progress::new(run.epochs, environment.min_interval),
             sender,
+            requests: reports
+                .as_ref()
+                .and_then(|reports| reports.path().parent())
+                .map(Requests::in_folder),
             reports,
             complaints: 0,
             program: None,
@@ -147,9 +153,43 @@ impl<'a> Shell<'a> {
             .ok()
             .map(|signal| SaveSignal { signal, target });
         Introduction {
-            signal: ask.filter(|_| self.saving.can_ask()),
+            signal: ask.filter(|_| self.saving.can_ask() || self.is_watched()),
             save: self.run.save,
             epochs: self.run.epochs,
+        }
+    }
+
+    /// Whether the program looks for requests itself.
+    fn is_watched(&self) -> bool {
+        self.requests.as_ref().is_some_and(Requests::is_watched)
+    }
+
+    /// The program looks for requests from now on; no signal is needed.
+    fn watched(&mut self) -> Vec<Action> {
+        if let Some(requests) = &mut self.requests {
+            requests.watch();
+        }
+        self.saving.stop_detecting();
+        if let Some(voice) = &self.voice {
+            voice.publisher.introduce(self.introduction());
+        }
+        self.machine.on(Event::CanSave, self.clock.now())
+    }
+
+    /// Passes a request on: by the file to a program that looks there, else by signal or command.
+    fn pass(&mut self) {
+        let result = match &mut self.requests {
+            Some(requests) if requests.is_watched() => requests.make(),
+            _ => {
+                if let Some(program) = &self.program {
+                    let reports = self.reports.as_ref().map(|reports| reports.path().to_owned());
+                    self.saving.ask(program.pid(), reports);
+                }
+                Ok(())
+            }
+        };
+        if let Err(error) = result {
+            self.complain(&format!("the request to save cannot be written ({error})"));
         }
     }
 
@@ -246,6 +286,9 @@ impl<'a> Shell<'a> {
         if report.epoch.is_some() {
             actions.extend(self.machine.on(Event::Progressed, now));
         }
+        if report.can_save == Some(true) && !self.is_watched() {
+            actions.extend(self.watched());
+        }
         match report.has_saved() {
             Ok(true) => actions.extend(self.saved(Duration::ZERO)),
             Ok(false) => {}
@@ -274,12 +317,7 @@ impl<'a> Shell<'a> {
                         voice.look(cause);
                     }
                 }
-                Action::Pass => {
-                    let reports = self.reports.as_ref().map(|reports| reports.path().to_owned());
-                    if let Some(program) = &self.program {
-                        self.saving.ask(program.pid(), reports);
-                    }
-                }
+                Action::Pass => self.pass(),
                 Action::Acknowledge { saved, save_s } => {
                     self.progress.save(saved);
                     let mut changes = self.progress.publish(self.clock.now());
@@ -318,8 +356,13 @@ impl<'a> Shell<'a> {
     /// Starts the program; an exit code if it cannot be started.
     fn start(&mut self, is_resumed: bool) -> Option<u8> {
         let report = self.reports.as_ref().map(|reports| reports.path().into());
+        let request = self.requests.as_mut().map(|requests| {
+            requests.begin();
+            requests.path().into()
+        });
         let environment = [
             (REPORT, report),
+            (SAVE_REQUEST, request),
             (RESUME, is_resumed.then(|| "1".into())),
             (RESTART_COUNT, Some(self.environment.restarts.to_string().into())),
         ];
@@ -341,21 +384,21 @@ impl<'a> Shell<'a> {
     fn follow_save(&mut self) -> Option<u8> {
         let program = self.program.as_ref().map(Program::pid);
         if self.saving.detect(program) {
-            self.machine.can_ask();
-            let introduction = self.introduction();
-            if let (Some(voice), Some(signal)) = (&mut self.voice, self.saving.signal_name()) {
+            if let (Some(voice), Some(signal)) = (&self.voice, self.saving.signal_name()) {
                 say(&format!(
                     "the program handles SIG{signal}, and is asked by it to save (if it does not, give --save-signal none)"
                 ));
-                voice.publisher.introduce(introduction);
-                voice.look(Cause::Check);
+                voice.publisher.introduce(self.introduction());
             }
+            let actions = self.machine.on(Event::CanSave, self.clock.now());
+            self.act(actions);
         }
         self.saving
             .follow(self.machine.is_waiting(), self.machine.awaits_save());
+        let is_watched = self.is_watched();
         if let Some(program) = program
             && self.machine.is_waiting()
-            && self.saving.is_ready(program)
+            && self.saving.is_ready(program, is_watched)
         {
             let actions = self.machine.on(Event::Ready, self.clock.now());
             self.act(actions);

@@ -2,12 +2,14 @@
 //! One step of one campaign, from the request to the last victim's return.
 
 use super::book::{Action, Asked, Campaign, Phase, Stance};
+use super::decision::{Decision, Listener};
 use super::eligibility::Refusal;
 use super::facts::{Facts, RunningJob, WaitingJob};
 use super::fit::{Demand, Ledger};
 use super::ids::JobId;
 use super::notes;
-use super::plan::{Constraints, Outcome, Plan, Victim, plan};
+use super::outlook::Outlook;
+use super::plan::{Constraints, Outcome, Plan, Victim, plan_within};
 use super::record::Record;
 use super::settings::Settings;
 use super::units::{Seconds, UnixTime};
@@ -34,12 +36,16 @@ pub struct Advance<'a> {
     pub facts: &'a Facts,
     /// The site's settings.
     pub settings: &'a Settings,
+    /// What follows from both.
+    pub outlook: &'a Outlook<'a>,
     /// See above.
     pub ledger: &'a mut Ledger,
     /// What was logged already.
     pub said: &'a mut BTreeMap<JobId, String>,
     /// Where actions go.
     pub actions: &'a mut Vec<Action>,
+    /// Who is told of plans.
+    pub listener: &'a mut Listener<'a>,
 }
 
 /// Logs `sentence` about an urgent job unless it is the last thing that was logged about it.
@@ -219,16 +225,17 @@ impl<'a> Advance<'a> {
             sunk: campaign.active().map(|asked| asked.job).collect(),
             patience_over: self.facts.now - waiting.submit > self.settings.urgent.patience_s,
         };
-        match plan(self.facts, self.ledger, waiting, &constraints, self.settings) {
+        let outcome = plan_within(self.outlook, self.ledger, waiting, &constraints);
+        let plan = match &outcome {
             Outcome::Stop(plan) => {
                 campaign.hopeless_since = None;
-                self.say(campaign.urgent, notes::plan(&plan, self.facts));
-                Some(plan)
+                self.say(campaign.urgent, notes::plan(plan, self.facts));
+                Some(plan.clone())
             }
             Outcome::NoSet { refused } => {
                 let since = *campaign.hopeless_since.get_or_insert(self.facts.now);
                 if self.facts.now - since >= HOPELESS_MAX_S {
-                    self.say(campaign.urgent, notes::no_set(campaign.urgent, &refused));
+                    self.say(campaign.urgent, notes::no_set(campaign.urgent, refused));
                     for asked in &mut campaign.victims {
                         asked.stance = Stance::LetOff;
                     }
@@ -237,13 +244,18 @@ impl<'a> Advance<'a> {
             }
             Outcome::Wait(wait) => {
                 // Jobs end by themselves so soon that nobody else need make way.
-                self.say(campaign.urgent, notes::wait(&wait));
+                self.say(campaign.urgent, notes::wait(wait));
                 release(campaign, self.facts.now, self.actions);
                 None
             }
             // The caller has just seen that it does not fit.
             Outcome::Fits { .. } => None,
-        }
+        };
+        (self.listener)(Decision {
+            urgent: campaign.urgent,
+            outcome,
+        });
+        plan
     }
 
     /// Who is in the plan stays or is asked; who is not is let off.
@@ -357,10 +369,16 @@ impl<'a> Advance<'a> {
             barred,
             ..Constraints::default()
         };
-        match plan(self.facts, self.ledger, waiting, &constraints, self.settings) {
-            Outcome::Stop(plan) => Some(plan),
+        let outcome = plan_within(self.outlook, self.ledger, waiting, &constraints);
+        let plan = match &outcome {
+            Outcome::Stop(plan) => Some(plan.clone()),
             Outcome::Fits { .. } | Outcome::Wait(_) | Outcome::NoSet { .. } => None,
-        }
+        };
+        (self.listener)(Decision {
+            urgent: waiting.id,
+            outcome,
+        });
+        plan
     }
 
     fn ask(&mut self, campaign: &mut Campaign, victim: &Victim) {

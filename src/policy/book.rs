@@ -245,6 +245,8 @@ pub enum Action {
         class: super::directives::Urgency,
         /// It is held: only its class is changed.
         held: bool,
+        /// It is a component of a heterogeneous job.
+        het: bool,
     },
     /// Write into the urgent job's record whom it waits for; nobody, once it runs.
     ShowWait {

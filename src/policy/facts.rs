@@ -3,6 +3,7 @@
 
 use super::directives::{Directives, Urgency};
 use super::ids::{ArrayTask, JobId, NodeIndex, UserId};
+use super::labels::Labels;
 use super::record::Record;
 pub use super::request::{Choice, Counted, GresRequest, MemoryRequest, Request};
 use super::resources::{Amounts, GresTable};
@@ -130,6 +131,9 @@ pub struct RunningJob {
     /// Whose it is.
     #[serde(default)]
     pub user: UserId,
+    /// See [`Labels`].
+    #[serde(default)]
+    pub labels: Labels,
     /// When this run of it began; tells this run from the next.
     pub start: UnixTime,
     /// When its time limit ends it; `None` without a limit.
@@ -218,7 +222,7 @@ pub enum Hindrance {
     Partition,
     /// No node is as it wants it.
     Constraints,
-    /// It is a component of a heterogeneous job, which Surgent does not serve.
+    /// It is a component of a heterogeneous job, for which nobody is stopped.
     HetJob,
     /// It is still being cleaned up from its last run.
     Completing,
@@ -241,6 +245,9 @@ pub struct ParkedJob {
     /// Held: its priority is not to be touched, that would release it.
     #[serde(default)]
     pub held: bool,
+    /// It is a component of a heterogeneous job.
+    #[serde(default)]
+    pub het: bool,
     /// The class that its comment asks for now; `None` where the comment is malformed.
     pub wanted: Option<Urgency>,
     /// Surgent's record of it.

@@ -41,6 +41,14 @@ pub fn plan(plan: &Plan, facts: &Facts) -> String {
     )
 }
 
+/// What plans were made from is in a file.
+pub fn kept(urgent: &[JobId], file: &str) -> String {
+    format!(
+        "the facts behind the plan for job {} are in {file}",
+        list(urgent.iter())
+    )
+}
+
 /// One victim and what it costs.
 pub fn victim(urgent: JobId, victim: &Victim) -> String {
     let cost = &victim.cost;
@@ -101,7 +109,9 @@ pub fn blocked(urgent: JobId, hindrance: Hindrance) -> String {
         Hindrance::Nodes => "nodes that it must have are down, drained or reserved",
         Hindrance::Partition => "its partition is down, or smaller than the job",
         Hindrance::Constraints => "no node is as it asks for",
-        Hindrance::HetJob => "it is part of a heterogeneous job, which Surgent does not serve",
+        Hindrance::HetJob => {
+            "it is part of a heterogeneous job, for which Slurm stops jobs one component at a time and may then start none"
+        }
         Hindrance::Completing => "its last run is still being cleaned up",
         Hindrance::Other => "Slurm names a reason that free nodes do not mend (see its Reason in squeue)",
     };

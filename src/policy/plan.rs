@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The plan for one urgent job: whom to stop, why these, what it costs; or until when to wait instead.
 
-use super::belief::{Belief, Disbelief, believe};
-use super::cost::{Cost, Rates, typical_save_age};
+use super::belief::{Belief, Disbelief};
+use super::cost::Cost;
 use super::directives::SaveSignal;
-use super::eligibility::{Refusal, SaveWay, SaveWays, examine};
+use super::eligibility::{Refusal, SaveWay};
 use super::facts::{Facts, RunningJob, WaitingJob};
 use super::fit::{Demand, Ledger};
 use super::ids::{JobId, NodeIndex};
+use super::outlook::{Outlook, PricedWays};
 use super::select::{Candidate, Selection, Terms, select, soonest};
 use super::settings::Settings;
 use super::units::{Seconds, UnixTime};
 use super::wait::ends_after;
 use serde::Serialize;
-use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is to be done for one urgent job.
@@ -112,47 +112,51 @@ pub fn plan(
     constraints: &Constraints,
     settings: &Settings,
 ) -> Outcome {
+    plan_within(&Outlook::new(facts, settings), ledger, urgent, constraints)
+}
+
+/// The same with an outlook that several plans share.
+pub fn plan_within(
+    outlook: &Outlook<'_>,
+    ledger: &Ledger,
+    urgent: &WaitingJob,
+    constraints: &Constraints,
+) -> Outcome {
     let demand = Demand::of(&urgent.request);
     if let Some(nodes) = ledger.fits(&demand) {
         return Outcome::Fits { nodes };
     }
-    let beliefs: Vec<Belief> = facts
-        .running
-        .iter()
-        .map(|job| believe(job, facts.now, settings))
-        .collect();
     let case = Case {
-        facts,
+        facts: outlook.facts,
+        settings: outlook.settings,
         ledger,
         urgent,
         constraints,
-        settings,
-        rates: Rates {
-            now: facts.now,
-            gres: &facts.gres,
-            victims: &settings.victims,
-            typical_age_s: typical_save_age(facts.now, beliefs.iter()),
-        },
-        helpful: helpful(facts, &demand, &beliefs),
+        helpful: helpful(outlook, &demand, constraints.patience_over),
         demand,
     };
     case.decide()
 }
 
-/// The jobs on nodes that the urgent job may use, by id, with what is believed of each.
-type Helpful<'a> = Vec<(&'a RunningJob, &'a Belief)>;
+/// A job on a node that the urgent job may use.
+struct Helpful<'a> {
+    job: &'a RunningJob,
+    belief: &'a Belief,
+    ways: &'a Result<PricedWays, Refusal>,
+}
 
-fn helpful<'a>(facts: &'a Facts, demand: &Demand, beliefs: &'a [Belief]) -> Helpful<'a> {
-    let mut helpful: Helpful<'a> = facts
-        .running
-        .iter()
-        .zip(beliefs)
-        .filter(|(job, _)| {
+/// All of these, by id.
+fn helpful<'a>(outlook: &'a Outlook<'_>, demand: &Demand, patience_over: bool) -> Vec<Helpful<'a>> {
+    let jobs = outlook.facts.running.iter().zip(outlook.beliefs());
+    let mut helpful: Vec<_> = jobs
+        .zip(outlook.ways(patience_over))
+        .filter(|((job, _), _)| {
             let mut nodes = job.holdings.iter().map(|holding| holding.node);
             nodes.any(|node| demand.may_use(node))
         })
+        .map(|((job, belief), ways)| Helpful { job, belief, ways })
         .collect();
-    helpful.sort_by_key(|(job, _)| job.id);
+    helpful.sort_by_key(|helpful| helpful.job.id);
     helpful
 }
 
@@ -163,15 +167,14 @@ struct Case<'a> {
     urgent: &'a WaitingJob,
     constraints: &'a Constraints,
     settings: &'a Settings,
-    rates: Rates<'a>,
-    helpful: Helpful<'a>,
+    helpful: Vec<Helpful<'a>>,
     demand: Demand,
 }
 
 /// A job that may be stopped, and what each way of doing so costs.
 struct Stoppable<'a> {
     job: &'a RunningJob,
-    ways: SmallVec<[(SaveWay, Cost); 2]>,
+    ways: &'a PricedWays,
 }
 
 impl<'a> Case<'a> {
@@ -179,19 +182,18 @@ impl<'a> Case<'a> {
         let mut refused = BTreeMap::new();
         let mut stoppable = Vec::new();
         let mut candidates = Vec::new();
-        for (job, belief) in &self.helpful {
-            match self.ways(job, belief) {
+        for helpful in &self.helpful {
+            match self.ways(helpful) {
                 Ok(ways) => {
-                    let ways = ways
-                        .into_iter()
-                        .map(|way| (way, self.rates.cost(job, belief, &way)))
-                        .collect();
-                    let stop = Stoppable { job, ways };
+                    let stop = Stoppable {
+                        job: helpful.job,
+                        ways,
+                    };
                     candidates.push(self.candidate(&stop));
                     stoppable.push(stop);
                 }
                 Err(refusal) => {
-                    refused.insert(job.id, refusal);
+                    refused.insert(helpful.job.id, refusal);
                 }
             }
         }
@@ -211,15 +213,13 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn ways(&self, job: &RunningJob, belief: &Belief) -> Result<SaveWays, Refusal> {
-        match self.constraints.barred.get(&job.id) {
+    fn ways(&self, helpful: &Helpful<'a>) -> Result<&'a PricedWays, Refusal> {
+        let id = helpful.job.id;
+        match self.constraints.barred.get(&id) {
             Some(refusal) => Err(*refusal),
             // Slurm never stops the job that is to be enlarged.
-            None if self.urgent.request.expands == Some(job.id) => Err(Refusal::SlurmExempt),
-            None => {
-                let patience_over = self.constraints.patience_over;
-                examine(job, belief, self.facts.now, patience_over, self.settings)
-            }
+            None if self.urgent.request.expands == Some(id) => Err(Refusal::SlurmExempt),
+            None => helpful.ways.as_ref().map_err(|refusal| *refusal),
         }
     }
 
@@ -250,7 +250,7 @@ impl<'a> Case<'a> {
         let disbelieved = self
             .helpful
             .iter()
-            .filter(|(_, belief)| !belief.disbelief.is_empty());
+            .filter(|helpful| !helpful.belief.disbelief.is_empty());
         Plan {
             urgent: self.urgent.id,
             nodes: selection.nodes,
@@ -264,7 +264,7 @@ impl<'a> Case<'a> {
             victims,
             refused,
             disbelieved: disbelieved
-                .map(|(job, belief)| (job.id, belief.disbelief.to_vec()))
+                .map(|helpful| (helpful.job.id, helpful.belief.disbelief.to_vec()))
                 .collect(),
         }
     }
@@ -297,9 +297,11 @@ impl<'a> Case<'a> {
         let ending: Vec<(&RunningJob, f64)> = self
             .helpful
             .iter()
-            .filter(|(job, _)| !job.traits.suspended && !self.constraints.barred.contains_key(&job.id))
-            .filter_map(|(job, belief)| {
-                let ends_s = ends_after(job, belief, self.facts.now, &self.settings.victims)?;
+            .filter(|Helpful { job, .. }| {
+                !job.traits.suspended && !self.constraints.barred.contains_key(&job.id)
+            })
+            .filter_map(|Helpful { job, belief, .. }| {
+                let ends_s = ends_after(job, belief, self.facts.now)?;
                 Some((*job, ends_s.0))
             })
             .filter(|(_, ends_s)| *ends_s <= patience_s && worth(*ends_s))

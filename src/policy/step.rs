@@ -4,16 +4,18 @@
 //! A step may be taken as often as one likes, at any moment, also after slurmctld was killed half-way: what has to
 //! be done follows from what the facts show, not from what was done before.
 
-use super::admission::URGENT_PRIORITY;
+use super::admission::urgent_priority;
 use super::advance::{Advance, GIVEN_UP_S, RELEASING_MAX_S, behind_gate, release, say};
 use super::book::{Action, Asked, Book, Campaign, Fitting, Phase, Stance};
+use super::decision::{Decision, Listener};
 use super::directives::Urgency;
 use super::eligibility::Refusal;
-use super::facts::{Facts, WaitingJob};
+use super::facts::{Facts, Hindrance, WaitingJob};
 use super::fit::{Demand, Ledger};
 use super::ids::{JobId, NodeIndex};
 use super::notes;
-use super::plan::{Constraints, Outcome, Plan, plan};
+use super::outlook::Outlook;
+use super::plan::{Constraints, Outcome, Plan, plan_within};
 use super::record::Record;
 use super::settings::{Mode, Settings};
 use super::units::{Seconds, UnixTime};
@@ -32,6 +34,16 @@ const NUDGE_SELDOM_EVERY_S: Seconds = Seconds(30.0);
 
 /// Takes one step.
 pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> {
+    step_and_tell(book, facts, settings, &mut |_| {})
+}
+
+/// Takes one step, and tells `listener` of each plan that was asked for.
+pub fn step_and_tell(
+    book: &mut Book,
+    facts: &Facts,
+    settings: &Settings,
+    listener: &mut Listener<'_>,
+) -> Vec<Action> {
     let mut actions = Vec::new();
     adopt(book, facts);
     if settings.mode == Mode::On {
@@ -44,6 +56,7 @@ pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> 
         }
     }
 
+    let outlook = Outlook::new(facts, settings);
     let mut ledger = Ledger::of(facts);
     wind_up_served(book, facts, &mut actions);
     // Of the tasks of one array, those come first whose victims are leaving: the nodes are theirs, also while empty.
@@ -56,16 +69,18 @@ pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> 
         let mut advance = Advance {
             facts,
             settings,
+            outlook: &outlook,
             ledger: &mut ledger,
             said: &mut book.said,
             actions: &mut actions,
+            listener: &mut *listener,
         };
         advance.campaign(&mut book.campaigns[at], barred);
     }
     book.campaigns.retain(|campaign| !is_over(campaign, facts.now));
 
     if settings.mode != Mode::Off {
-        begin(book, facts, settings, &mut ledger, &mut actions);
+        begin(book, &outlook, &mut ledger, &mut actions, listener);
     }
     forget_gone(book, facts);
     open_gates(book, facts, &mut actions);
@@ -175,6 +190,7 @@ fn reclass(facts: &Facts) -> impl Iterator<Item = Action> {
             job: job.id,
             class: wanted,
             held: job.held,
+            het: job.het,
         })
     })
 }
@@ -207,11 +223,12 @@ fn is_over(campaign: &Campaign, now: UnixTime) -> bool {
 /// Looks after the urgent jobs for which nobody makes way yet.
 fn begin(
     book: &mut Book,
-    facts: &Facts,
-    settings: &Settings,
+    outlook: &Outlook<'_>,
     ledger: &mut Ledger,
     actions: &mut Vec<Action>,
+    listener: &mut Listener<'_>,
 ) {
+    let Outlook { facts, settings, .. } = *outlook;
     for job in &facts.waiting {
         let in_campaign = book.campaigns.iter().any(|campaign| campaign.urgent == job.id);
         if let Some(hindrance) = job.hindrance.filter(|_| !in_campaign) {
@@ -225,8 +242,8 @@ fn begin(
         .flat_map(|job| std::iter::repeat_n(job, unserved(book, job)))
         .collect();
     waiting.sort_by_key(|job| (std::cmp::Reverse(job.priority), job.id));
-    // Jobs whose own end is waited for.
-    let mut spoken_for = BTreeMap::new();
+    // Who makes way for others, or whose own end is waited for. Each plan adds to these.
+    let mut barred = claimed(&book.campaigns, None);
     let mut hopeless = None;
     for urgent in waiting {
         // One task of an array is like the other.
@@ -237,27 +254,26 @@ fn begin(
             hurry(book, urgent, facts, settings, actions);
             continue;
         }
-        let mut barred = claimed(&book.campaigns, None);
-        barred.extend(&spoken_for);
         let constraints = Constraints {
-            barred,
+            barred: std::mem::take(&mut barred),
             patience_over: facts.now - urgent.submit > settings.urgent.patience_s,
             ..Constraints::default()
         };
-        let outcome = plan(facts, ledger, urgent, &constraints, settings);
+        let outcome = plan_within(outlook, ledger, urgent, &constraints);
+        barred = constraints.barred;
         if !matches!(outcome, Outcome::Fits { .. }) {
             book.fitting.remove(&urgent.id);
         }
-        match outcome {
+        match &outcome {
             Outcome::Fits { nodes } => {
-                ledger.reserve(urgent.id, &Demand::of(&urgent.request), &nodes);
+                ledger.reserve(urgent.id, &Demand::of(&urgent.request), nodes);
                 hurry(book, urgent, facts, settings, actions);
             }
             Outcome::Wait(wait) => {
                 // What it waits for is not there for others, and nobody else may stop those jobs.
-                spoken_for.extend(wait.for_jobs.iter().map(|job| (*job, Refusal::Claimed)));
+                barred.extend(wait.for_jobs.iter().map(|job| (*job, Refusal::Claimed)));
                 set_aside(ledger, facts, urgent, wait.for_jobs.iter(), &wait.nodes);
-                say(&mut book.said, actions, urgent.id, notes::wait(&wait));
+                say(&mut book.said, actions, urgent.id, notes::wait(wait));
             }
             Outcome::NoSet { refused } => {
                 hopeless = Some(urgent.id);
@@ -265,18 +281,24 @@ fn begin(
                     &mut book.said,
                     actions,
                     urgent.id,
-                    notes::no_set(urgent.id, &refused),
+                    notes::no_set(urgent.id, refused),
                 );
             }
             Outcome::Stop(plan) => {
-                say(&mut book.said, actions, urgent.id, notes::plan(&plan, facts));
+                say(&mut book.said, actions, urgent.id, notes::plan(plan, facts));
                 let victims = plan.victims.iter().map(|victim| &victim.job);
                 set_aside(ledger, facts, urgent, victims, &plan.nodes);
                 if settings.mode == Mode::On {
-                    book.campaigns.push(carry_out(&plan, facts, actions));
+                    let campaign = carry_out(plan, facts, actions);
+                    barred.extend(campaign.victims.iter().map(|asked| (asked.job, Refusal::Claimed)));
+                    book.campaigns.push(campaign);
                 }
             }
         }
+        listener(Decision {
+            urgent: urgent.id,
+            outcome,
+        });
     }
 }
 
@@ -363,11 +385,11 @@ fn hurry(
 
 /// Puts urgent jobs back at the head of the queue. What their victims leave would else go to whoever stands before them.
 fn promote(book: &mut Book, facts: &Facts, actions: &mut Vec<Action>) {
-    for job in facts
-        .waiting
-        .iter()
-        .filter(|job| !job.blocked && job.priority < URGENT_PRIORITY)
-    {
+    for job in &facts.waiting {
+        let het = job.hindrance == Some(Hindrance::HetJob);
+        if job.blocked && !het || job.priority >= urgent_priority(het) {
+            continue;
+        }
         let rested = book
             .promoted
             .get(&job.id)
@@ -378,6 +400,7 @@ fn promote(book: &mut Book, facts: &Facts, actions: &mut Vec<Action>) {
                 job: job.id,
                 class: Urgency::Urgent,
                 held: false,
+                het,
             });
         }
     }

@@ -8,6 +8,7 @@ use surgent::policy::facts::{
     Availability, Facts, Holding, JobTraits, Node, ParkedJob, Request, RunningJob, WaitingJob,
 };
 use surgent::policy::ids::{JobId, NodeIndex, UserId};
+use surgent::policy::labels::Labels;
 use surgent::policy::record::Record;
 use surgent::policy::resources::Amounts;
 use surgent::policy::settings::Settings;
@@ -322,6 +323,7 @@ impl World {
                     id,
                     array: None,
                     user: UserId::default(),
+                    labels: Labels::default(),
                     start: UnixTime(*start),
                     end: None,
                     preempt_time: None,
@@ -350,6 +352,7 @@ impl World {
                             begin: UnixTime(*begin),
                             completing: false,
                             held: false,
+                            het: false,
                             wanted: None,
                             record,
                             admin_comment: job.admin_comment.clone(),

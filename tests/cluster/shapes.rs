@@ -4,6 +4,7 @@
 
 mod crowd;
 mod random;
+mod spared;
 
 use crate::on_cluster;
 

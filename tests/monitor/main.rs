@@ -2,8 +2,10 @@
 //! `surgent run` and `surgent report` from outside: real programs, real signals, real exit codes.
 
 mod bench;
+mod frameworks;
 mod outside;
 mod publish;
+mod python;
 mod report;
 mod request;
 mod saving;

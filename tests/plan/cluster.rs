@@ -7,6 +7,7 @@ use surgent::policy::facts::{
     WaitingJob,
 };
 use surgent::policy::ids::{JobId, NodeIndex, UserId};
+use surgent::policy::labels::Labels;
 use surgent::policy::resources::Amounts;
 use surgent::policy::settings::Settings;
 use surgent::policy::units::{Seconds, UnixTime};
@@ -148,6 +149,7 @@ fn job(dice: &mut Dice, size: Size, id: u32, facts: &mut Facts, free: &mut [Amou
         id: JobId(id),
         array: None,
         user: UserId::default(),
+        labels: Labels::default(),
         start: UnixTime(NOW - dice.within(100, 40_000) as i64),
         end: None,
         preempt_time: None,

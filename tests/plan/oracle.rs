@@ -2,7 +2,7 @@
 //! The best set of victims by trying every set, on every set of nodes.
 
 use std::collections::BTreeMap;
-use surgent::policy::belief::{Belief, believe};
+use surgent::policy::belief::believe_all;
 use surgent::policy::cost::{Rates, typical_save_age};
 use surgent::policy::eligibility::examine;
 use surgent::policy::facts::{Availability, Facts, MemoryRequest, RunningJob};
@@ -20,11 +20,7 @@ pub struct Victim<'a> {
 
 /// Everybody who may be stopped, at what price, by the same rules as the plan.
 pub fn victims<'a>(facts: &'a Facts, patience_over: bool, settings: &Settings) -> Vec<Victim<'a>> {
-    let beliefs: Vec<Belief> = facts
-        .running
-        .iter()
-        .map(|job| believe(job, facts.now, settings))
-        .collect();
+    let beliefs = believe_all(facts, settings);
     let rates = Rates {
         now: facts.now,
         gres: &facts.gres,

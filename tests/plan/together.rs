@@ -4,8 +4,9 @@
 use crate::cluster::{Dice, Size, random};
 use crate::oracle;
 use std::collections::{BTreeMap, BTreeSet};
+use surgent::policy::admission::urgent_priority;
 use surgent::policy::book::{Action, Book};
-use surgent::policy::facts::Facts;
+use surgent::policy::facts::{Facts, Hindrance};
 use surgent::policy::fit::{Demand, Ledger};
 use surgent::policy::ids::JobId;
 use surgent::policy::plan::{Constraints, plan};
@@ -92,6 +93,42 @@ fn no_job_makes_way_twice_and_each_urgent_job_fits_beside_those_before_it() {
     }
     println!("{plans} plans, in {crowded} of {SEEDS} cases several at once");
     assert!(crowded > 50);
+}
+
+/// Slurm's main scheduler starts nothing behind a heterogeneous job, so such a job must not stand before other urgent ones.
+#[test]
+fn heterogeneous_jobs_stand_behind_other_urgent_jobs_and_nobody_is_asked_for_them() {
+    for seed in 0..100 {
+        let (mut facts, settings) = crowd(seed);
+        facts.waiting.truncate(1);
+        let plain = facts.waiting[0].clone();
+        for (id, priority, hindrance) in [
+            (2_000_000, 7, Hindrance::HetJob),
+            (2_000_001, urgent_priority(true), Hindrance::HetJob),
+            (2_000_002, 0, Hindrance::Held),
+        ] {
+            let mut component = plain.clone();
+            component.id = JobId(id);
+            component.priority = priority;
+            (component.blocked, component.hindrance) = (true, Some(hindrance));
+            facts.waiting.push(component);
+        }
+        let mut places = BTreeMap::new();
+        for action in step(&mut Book::default(), &facts, &settings) {
+            match action {
+                Action::Ask { urgent, .. } => assert_eq!(urgent, plain.id, "seed {seed}"),
+                Action::Reclass { job, het, .. } => {
+                    places.insert(job, urgent_priority(het));
+                }
+                _ => {}
+            }
+        }
+        let expected = [
+            (plain.id, urgent_priority(false)),
+            (JobId(2_000_000), urgent_priority(true)),
+        ];
+        assert_eq!(places, BTreeMap::from(expected), "seed {seed}");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub struct Circumstances {
     pub speaks: bool,
     /// Whether this process alone may start the program again; not one of many ranks.
     pub is_alone: bool,
-    /// Whether it is known from the start how the program is made to save.
+    /// Whether there is a way to make the program save, from its start on.
     pub can_ask: bool,
     /// When the program saves.
     pub save: SaveKind,
@@ -70,6 +70,8 @@ pub enum Event {
     Drill,
     /// The answer to [`Action::Look`].
     Looked(Cause, Answer),
+    /// There is a way to ask the program now.
+    CanSave,
     /// The program can be asked now; only while [`Machine::is_waiting`].
     Ready,
     /// A save is complete.

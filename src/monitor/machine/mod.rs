@@ -83,11 +83,6 @@ impl Machine {
         }
     }
 
-    /// There is a way to ask the program now.
-    pub fn can_ask(&mut self) {
-        self.circumstances.can_ask = true;
-    }
-
     /// Whether a save is awaited.
     pub fn awaits_save(&self) -> bool {
         let phase = self.request.map(|request| request.phase);
@@ -129,6 +124,7 @@ impl Machine {
             Event::Drill => self.asked(None, now),
             Event::Looked(Cause::Signal, answer) => self.looked_for_signal(answer, now),
             Event::Looked(Cause::Check, answer) => self.looked_for_check(answer, now),
+            Event::CanSave => self.can_save(),
             Event::Ready => self.ready(now),
             Event::Saved { ago } => self.saved(ago, now),
             Event::Progressed => self.progressed(now),
@@ -275,6 +271,15 @@ impl Machine {
             since,
             next_look: since + LOOK_INTERVAL,
         };
+    }
+
+    fn can_save(&mut self) -> Vec<Action> {
+        let could = std::mem::replace(&mut self.circumstances.can_ask, true);
+        match could || !self.circumstances.speaks {
+            true => Vec::new(),
+            // There may be a request that nothing could be done about.
+            false => vec![Action::Look(Cause::Check)],
+        }
     }
 
     fn ready(&mut self, now: Now) -> Vec<Action> {

@@ -500,6 +500,23 @@ fn stories_of_others() {
     );
     tell(
         Circumstances {
+            can_ask: false,
+            ..ALONE
+        },
+        &[(
+            "it says only later that it can save",
+            &[
+                (5, ASKED, ""),
+                (6, Event::CanSave, "look"),
+                (6, CHECKED, ""),
+                (6, Event::Ready, "pass say"),
+                (7, Event::CanSave, ""),
+                (8, SAVED, "saved=10008 in 2"),
+            ],
+        )],
+    );
+    tell(
+        Circumstances {
             save: SaveKind::Epoch,
             ..ALONE
         },

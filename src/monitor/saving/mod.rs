@@ -137,8 +137,7 @@ impl Saving {
     /// Looks which signal the program handles, where that is to be found out; true once it has been.
     pub fn detect(&mut self, program: Option<Pid>) -> bool {
         let now = Instant::now();
-        let due = self.detection.filter(|detection| detection.next <= now);
-        let (Some(mut detection), Some(program)) = (due, program) else {
+        let Some(mut detection) = self.detection.filter(|detection| detection.next <= now) else {
             return false;
         };
         let is_later = now.duration_since(detection.since) > DETECT_LATER;
@@ -149,6 +148,9 @@ impl Saving {
         };
         detection.next = now + interval;
         self.detection = Some(detection);
+        let Some(program) = program else {
+            return false;
+        };
         let handled = |signal: Signal| {
             let targets = targets::targets(&Proc, program, signal);
             let is_python = |pid: &Pid| Proc.args(*pid).first().is_some_and(|name| role::is_python(name));
@@ -163,6 +165,11 @@ impl Saving {
         self.detection = None;
         self.way = Way::Signal(signal);
         true
+    }
+
+    /// The program looks for requests itself: what it handles signals for is its own affair.
+    pub fn stop_detecting(&mut self) {
+        self.detection = None;
     }
 
     /// The name of the signal by which is asked, if it is one.
@@ -203,13 +210,14 @@ impl Saving {
         }
     }
 
-    /// Whether the program can be asked now.
-    pub fn is_ready(&mut self, program: Pid) -> bool {
+    /// Whether the program can be asked now; one that looks for requests itself (`is_watched`) always can.
+    pub fn is_ready(&mut self, program: Pid, is_watched: bool) -> bool {
         let knows_before = |one: Following| one.knows_before || one.since.elapsed() > BASELINE_LIMIT;
         if !self.following.is_some_and(knows_before) {
             return false;
         }
         let signal = match self.way {
+            _ if is_watched => return true,
             Way::None => return false,
             Way::Command(_) => return true,
             Way::Signal(signal) => signal,
