@@ -2,9 +2,11 @@
 //! What people type.
 #![forbid(unsafe_code)]
 
+mod drill;
 mod plan;
 mod report;
 mod run;
+mod saving;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -25,6 +27,7 @@ struct Cli {
 enum Command {
     Run(run::Args),
     Report(report::Args),
+    Drill(drill::Args),
     Plan(plan::Args),
 }
 
@@ -33,6 +36,7 @@ pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(args) => run::main(args),
         Command::Report(args) => report::main(&args),
+        Command::Drill(args) => drill::main(&args),
         Command::Plan(args) => plan::main(&args),
     }
 }

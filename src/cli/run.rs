@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `surgent run`
 
+use super::saving;
 use crate::monitor::JobEnvironment;
 use crate::monitor::run::{Run, run};
-use crate::policy::directives::{EPOCHS_MAX, SaveKind, SignalName};
+use crate::policy::directives::{EPOCHS_MAX, SaveKind};
 use clap::ValueEnum;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -11,26 +12,21 @@ use std::process::ExitCode;
 /// Run a training program so that Slurm can ask it to save
 ///
 /// To be put in front of the training command in a batch script. The program's output is left alone. When an urgent job
-/// needs the resources, the program (and nothing else) gets the save signal; once it has reported that its model is
-/// saved, Slurm is told, and may stop the job and put it back into the queue. Outside a Slurm job the program simply
-/// runs.
+/// needs the resources, the program (and nothing else) is asked to save; once its model is seen to be saved, Slurm is
+/// told, and may stop the job and put it back into the queue. Outside a Slurm job the program simply runs.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub(super) struct Args {
-    /// Signal that makes the program save its model, such as USR1
-    ///
-    /// It is sent only when the program handles it. A program that looks for requests itself, as with the Python module
-    /// surgent, needs none.
-    #[arg(long, value_name = "SIGNAL", value_parser = save_signal)]
-    save_signal: Option<SignalName>,
-
-    /// When the program saves after the signal
-    #[arg(long, value_enum, value_name = "WHEN")]
-    save: Option<Save>,
-
     /// Epochs in all, where the program does not report them itself
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(EPOCHS_MAX)))]
     epochs: Option<u32>,
+
+    /// When the program saves after it was asked
+    #[arg(long, value_enum, value_name = "WHEN", help_heading = "Saving")]
+    save: Option<Save>,
+
+    #[command(flatten)]
+    saving: saving::Args,
 
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
@@ -69,7 +65,7 @@ Example:
 pub(super) fn main(args: Args) -> ExitCode {
     let program = Run {
         command: args.command,
-        save_signal: args.save_signal,
+        saving: args.saving.options(),
         save: args.save.map(Save::kind),
         epochs: args.epochs,
     };
@@ -84,9 +80,4 @@ impl Save {
             Self::None => SaveKind::None,
         }
     }
-}
-
-fn save_signal(name: &str) -> Result<SignalName, String> {
-    name.parse()
-        .map_err(|error| format!("{name} {error}; USR1 and TERM are usual"))
 }

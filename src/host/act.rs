@@ -7,7 +7,7 @@
 use super::core::{Core, Host};
 use super::logger::printable;
 use crate::policy::book::Action;
-use crate::policy::directives::{SaveSignal, SignalTarget, Urgency};
+use crate::policy::directives::{SaveSignal, Urgency};
 use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
 use crate::policy::record::Record;
@@ -15,6 +15,7 @@ use crate::policy::settings::CommandSettings;
 use crate::policy::units::UnixTime;
 use crate::policy::{admission::urgent_priority, notes};
 use crate::slurm::command::{Bounds, CommandError, Environment, run};
+use crate::slurm::job::target_options;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -214,11 +215,7 @@ impl<'a> Runner<'a> {
     }
 
     fn signal(&self, job: JobId, facts: &Facts, signal: SaveSignal) -> Result<(), CommandError> {
-        let to: &[&str] = match signal.target {
-            SignalTarget::Batch => &["--batch"],
-            SignalTarget::Steps => &[],
-            SignalTarget::Full => &["--full"],
-        };
+        let to = target_options(signal.target);
         let mut args: Vec<OsString> = to.iter().map(OsString::from).collect();
         args.push(format!("--signal={}", signal.signal.as_str()).into());
         args.push(address(facts, job).into());

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod direct;
+pub mod drill;
 mod environment;
 mod estimate;
 mod machine;
@@ -18,6 +19,7 @@ pub mod report;
 mod reports;
 mod requests;
 pub mod run;
+pub mod saving;
 mod say;
 pub mod send;
 mod shell;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Reports: one line of JSON each, in the file that `$SURGENT_REPORT` names.
 
+use super::saving::checkpoint::{Fault, check};
 use crate::policy::directives::EPOCHS_MAX;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -69,6 +70,14 @@ pub enum ReportError {
     /// The save is not there.
     #[error("{} is not there, so it does not count as a save; report a save when its file is complete", .0.display())]
     NoSuchSave(PathBuf),
+    /// What is there is only a part of it.
+    #[error("{} {fault}, so it does not count as a save; report a save when its file is complete", .path.display())]
+    BrokenSave {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: Fault,
+    },
 }
 
 impl Report {
@@ -121,11 +130,18 @@ impl Report {
     ///
     /// # Errors
     ///
-    /// Where the save names a path at which there is nothing.
+    /// Where the save names a path at which there is nothing, or a file that is broken by its own format.
     pub fn has_saved(&self) -> Result<bool, ReportError> {
         match &self.saved {
             None => Ok(false),
             Some(Saved::Somewhere(saved)) => Ok(*saved),
+            Some(Saved::Path(path)) if path.is_file() => match check(path) {
+                Ok(_) => Ok(true),
+                Err(fault) => Err(ReportError::BrokenSave {
+                    path: path.clone(),
+                    fault,
+                }),
+            },
             Some(Saved::Path(path)) if path.exists() => Ok(true),
             Some(Saved::Path(path)) => Err(ReportError::NoSuchSave(path.clone())),
         }
@@ -187,6 +203,36 @@ mod tests {
                 (read, _) => panic!("{line}: {read:?}"),
             }
         }
+    }
+
+    #[test]
+    fn a_save_is_there_and_not_broken() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let saved = |name: &str, bytes: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).expect("its own folder");
+            let saved = Some(Saved::Path(path));
+            Report {
+                saved,
+                ..Report::default()
+            }
+            .has_saved()
+        };
+        assert!(matches!(saved("model.bin", b"weights"), Ok(true)));
+        assert!(matches!(saved("mark", b""), Ok(true)));
+        assert!(matches!(
+            saved("model.npz", b"PK\x03\x04half"),
+            Err(ReportError::BrokenSave { .. })
+        ));
+        let here = Some(Saved::Path(folder.path().to_owned()));
+        assert!(
+            Report {
+                saved: here,
+                ..Report::default()
+            }
+            .has_saved()
+            .expect("there")
+        );
     }
 
     #[test]

@@ -3,15 +3,16 @@
 
 use super::direct::Introduction;
 use super::environment::{JobEnvironment, REPORT, RESTART_COUNT, RESUME, SAVE_REQUEST};
-use super::machine::{Action, Answer, Cause, Circumstances, Event, Machine};
-use super::program::{Program, Readiness};
+use super::machine::{Action, Answer, Cause, Circumstances, Event, Machine, Training};
+use super::program::Program;
 use super::progress::{Progress, seconds};
 use super::report::Report;
 use super::reports::Reports;
 use super::requests::Requests;
 use super::run::Run;
+use super::saving::{self, Outcome, Saving};
 use super::say::say;
-use super::signals::{self, ASK_SIGNAL_NAME, Received};
+use super::signals::{ASK_SIGNAL_NAME, DRILL_SIGNAL, Received};
 use super::time::Clock;
 use super::voice::Voice;
 use crate::policy::directives::{Key, SaveKind, SaveSignal, SignalTarget};
@@ -19,12 +20,6 @@ use crate::slurm::job::Job;
 use rustix::process::Signal;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
-
-/// How often a program that does not handle the save signal yet is looked at.
-const READY_INTERVAL: Duration = Duration::from_millis(20);
-
-/// In so many looks in a row a signal has to be blocked before that is believed to be meant.
-const BLOCKED_LOOKS: u32 = 10;
 
 /// How long the end of the job may wait for its last progress to be published.
 const FINISH_LIMIT: Duration = Duration::from_secs(5);
@@ -44,14 +39,16 @@ pub enum Happening {
     Acknowledged,
     /// AdminComment was looked at.
     Looked(Cause, Answer),
+    /// Something about a save.
+    Saving(saving::Message),
 }
 
 /// One program under `surgent run`, from its start to its end.
 pub struct Shell<'a> {
     run: &'a Run,
     environment: &'a JobEnvironment,
-    /// The signal by which the program is asked.
-    save_signal: Option<Signal>,
+    /// How the program is asked, and how its save is seen.
+    saving: Saving,
     clock: Clock,
     machine: Machine,
     progress: Progress,
@@ -60,8 +57,6 @@ pub struct Shell<'a> {
     requests: Option<Requests>,
     complaints: u32,
     program: Option<Program>,
-    /// In how many looks in a row the program blocked the save signal.
-    blocked_looks: u32,
     /// The job and the thread that publishes in it, where this process speaks for it.
     voice: Option<Voice>,
 }
@@ -81,16 +76,24 @@ impl<'a> Shell<'a> {
             let looked = move |cause, answer| _ = answers.send(Happening::Looked(cause, answer));
             Voice::new(job, acknowledged, looked)
         });
+        let to_main = sender.clone();
+        let heard = move |message| _ = to_main.send(Happening::Saving(message));
+        let command: Vec<String> = run
+            .command
+            .iter()
+            .map(|arg| arg.to_string_lossy().into_owned())
+            .collect();
+        let saving = Saving::new(&run.saving, &command, voice.is_some(), heard);
         let circumstances = Circumstances {
             speaks: voice.is_some(),
             is_alone: environment.ranks == 1,
-            can_ask: run.save_signal.is_some(),
+            can_ask: saving.can_ask(),
             save: run.save.unwrap_or(SaveKind::Step),
         };
         Self {
             run,
             environment,
-            save_signal: run.save_signal.and_then(|name| signals::by_name(name.as_str())),
+            saving,
             clock: Clock::start(),
             machine: Machine::new(circumstances),
             progress: Progress::new(run.epochs, environment.min_interval),
@@ -102,7 +105,6 @@ impl<'a> Shell<'a> {
             reports,
             complaints: 0,
             program: None,
-            blocked_looks: 0,
             voice,
         }
     }
@@ -133,7 +135,9 @@ impl<'a> Shell<'a> {
             if let Some(code) = self.act(due) {
                 return self.end(code);
             }
-            self.pass_when_ready();
+            if let Some(code) = self.follow_save() {
+                return self.end(code);
+            }
             self.publish_what_is_due();
         }
     }
@@ -149,7 +153,7 @@ impl<'a> Shell<'a> {
             .ok()
             .map(|signal| SaveSignal { signal, target });
         Introduction {
-            signal: ask.filter(|_| self.run.save_signal.is_some() || self.is_watched()),
+            signal: ask.filter(|_| self.saving.can_ask() || self.is_watched()),
             save: self.run.save,
             epochs: self.run.epochs,
         }
@@ -165,19 +169,21 @@ impl<'a> Shell<'a> {
         if let Some(requests) = &mut self.requests {
             requests.watch();
         }
+        self.saving.stop_detecting();
         if let Some(voice) = &self.voice {
             voice.publisher.introduce(self.introduction());
         }
         self.machine.on(Event::CanSave, self.clock.now())
     }
 
-    /// Passes a request on: by the file to a program that looks there, else by the signal.
+    /// Passes a request on: by the file to a program that looks there, else by signal or command.
     fn pass(&mut self) {
         let result = match &mut self.requests {
             Some(requests) if requests.is_watched() => requests.make(),
             _ => {
-                if let (Some(program), Some(signal)) = (&self.program, self.save_signal) {
-                    program.signal(signal);
+                if let Some(program) = &self.program {
+                    let reports = self.reports.as_ref().map(|reports| reports.path().to_owned());
+                    self.saving.ask(program.pid(), reports);
                 }
                 Ok(())
             }
@@ -197,11 +203,8 @@ impl<'a> Shell<'a> {
             .flatten()
             .min();
         let wait = next.map_or(LONG, |next| next.saturating_sub(now));
-        if self.machine.is_waiting() {
-            wait.min(READY_INTERVAL)
-        } else {
-            wait
-        }
+        let look = self.saving.wait(self.machine.is_waiting());
+        look.map_or(wait, |look| look.min(wait))
     }
 
     fn happened(&mut self, happening: Happening) -> Vec<Action> {
@@ -212,13 +215,16 @@ impl<'a> Shell<'a> {
                 // What it wrote last is heard before its end.
                 let mut actions = self.read_reports(true);
                 let code = self.program.take().map_or(u8::MAX, Program::reap);
-                let is_finished = self.progress.is_finished();
-                actions.extend(
-                    self.machine
-                        .on(Event::Exited { code, is_finished }, self.clock.now()),
-                );
+                // The end itself is told to the machine once it is known what it means.
+                if self.saving.exited(code) && self.machine.awaits_save() {
+                    actions.extend(self.saved(Duration::ZERO));
+                }
                 actions
             }
+            Happening::Saving(message) => match self.saving.heard(&message) {
+                Outcome::Saved { ago } => self.saved(ago),
+                Outcome::Nothing => Vec::new(),
+            },
             Happening::Acknowledged => self.machine.on(Event::Acknowledged, self.clock.now()),
             Happening::Looked(cause, answer) => {
                 let counts = self.voice.as_mut().is_some_and(Voice::looked);
@@ -234,9 +240,12 @@ impl<'a> Shell<'a> {
         let is_in_job = self.environment.job.is_some();
         match received.signal {
             Signal::URG if is_in_job => self.machine.on(Event::AskSignal, self.clock.now()),
+            DRILL_SIGNAL if is_in_job && !received.is_from_terminal => {
+                self.machine.on(Event::Drill, self.clock.now())
+            }
             Signal::TERM if is_in_job => self.machine.on(Event::Terminate, self.clock.now()),
             // Slurm signals the program itself, and so does a terminal.
-            Signal::URG => Vec::new(),
+            Signal::URG | DRILL_SIGNAL => Vec::new(),
             _ if is_in_job || received.is_from_terminal => Vec::new(),
             signal => {
                 if let Some(program) = &self.program {
@@ -281,11 +290,15 @@ impl<'a> Shell<'a> {
             actions.extend(self.watched());
         }
         match report.has_saved() {
-            Ok(true) => actions.extend(self.machine.on(Event::Saved, now)),
+            Ok(true) => actions.extend(self.saved(Duration::ZERO)),
             Ok(false) => {}
             Err(error) => self.complain(&error.to_string()),
         }
         actions
+    }
+
+    fn saved(&mut self, ago: Duration) -> Vec<Action> {
+        self.machine.on(Event::Saved { ago }, self.clock.now())
     }
 
     fn complain(&mut self, sentence: &str) {
@@ -367,24 +380,39 @@ impl<'a> Shell<'a> {
         }
     }
 
-    fn pass_when_ready(&mut self) {
-        if !self.machine.is_waiting() {
-            self.blocked_looks = 0;
-            return;
+    /// What the request to save needs from time to time; an exit code if this is the end.
+    fn follow_save(&mut self) -> Option<u8> {
+        let program = self.program.as_ref().map(Program::pid);
+        if self.saving.detect(program) {
+            if let (Some(voice), Some(signal)) = (&self.voice, self.saving.signal_name()) {
+                say(&format!(
+                    "the program handles SIG{signal}, and is asked by it to save (if it does not, give --save-signal none)"
+                ));
+                voice.publisher.introduce(self.introduction());
+            }
+            let actions = self.machine.on(Event::CanSave, self.clock.now());
+            self.act(actions);
         }
-        let Some(program) = &self.program else {
-            return;
-        };
-        self.blocked_looks = match self.save_signal.map(|signal| program.readiness(signal)) {
-            _ if self.is_watched() => BLOCKED_LOOKS,
-            None | Some(Readiness::No) => 0,
-            Some(Readiness::Caught) => BLOCKED_LOOKS,
-            Some(Readiness::Blocked) => self.blocked_looks + 1,
-        };
-        if self.blocked_looks >= BLOCKED_LOOKS {
+        self.saving
+            .follow(self.machine.is_waiting(), self.machine.awaits_save());
+        let is_watched = self.is_watched();
+        if let Some(program) = program
+            && self.machine.is_waiting()
+            && self.saving.is_ready(program, is_watched)
+        {
             let actions = self.machine.on(Event::Ready, self.clock.now());
             self.act(actions);
         }
+        let code = self.saving.ended(self.machine.awaits_save())?;
+        let training = match (self.progress.is_finished(), self.progress.has_epochs_left()) {
+            (true, _) => Training::Finished,
+            (false, true) => Training::Unfinished,
+            (false, false) => Training::Unknown,
+        };
+        let actions = self
+            .machine
+            .on(Event::Exited { code, training }, self.clock.now());
+        self.act(actions)
     }
 
     fn publish_what_is_due(&mut self) {

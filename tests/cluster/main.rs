@@ -6,6 +6,7 @@
 mod support;
 
 mod comments;
+mod drill;
 mod faults;
 mod harness;
 mod heterogeneous;
@@ -13,6 +14,7 @@ mod interruptions;
 mod kept;
 mod latency;
 mod reclass;
+mod saving;
 mod scene;
 mod shapes;
 mod story;

@@ -8,3 +8,5 @@ mod publish;
 mod python;
 mod report;
 mod request;
+mod saving;
+mod signs;
