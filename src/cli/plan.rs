@@ -3,10 +3,11 @@
 
 mod text;
 
-use crate::policy::facts::{Facts, WaitingJob};
+use crate::policy::facts::Facts;
 use crate::policy::fit::Ledger;
 use crate::policy::ids::{JobId, NodeIndex};
-use crate::policy::plan::{Constraints, Outcome, plan};
+use crate::policy::party::Party;
+use crate::policy::plan::{Constraints, Outcome};
 use crate::policy::settings::Settings;
 use crate::policy::snapshot::{Snapshot, VERSION};
 use serde::Serialize;
@@ -86,14 +87,15 @@ fn answer(args: &Args) -> Result<String, String> {
     let facts = snapshot.facts;
     let id = JobId(args.job);
     let urgent = waiting(&facts, id).map_err(|sentence| format!("{path}: {sentence}"))?;
-    if let Some(hindrance) = urgent.hindrance.filter(|_| urgent.blocked && !args.json) {
+    let id = urgent.id();
+    if let Some(hindrance) = urgent.hindrance().filter(|_| !args.json) {
         return Ok(text::fill(&crate::policy::notes::blocked(id, hindrance)));
     }
     let constraints = Constraints {
-        patience_over: facts.now - urgent.submit > settings.urgent.patience_s,
+        patience_over: facts.now - urgent.submit() > settings.urgent.patience_s,
         ..Constraints::default()
     };
-    let outcome = plan(&facts, &Ledger::of(&facts), urgent, &constraints, &settings);
+    let outcome = urgent.plan(&facts, &Ledger::of(&facts), &constraints, &settings);
     if !args.json {
         return Ok(text::describe(id, &outcome, &facts));
     }
@@ -121,9 +123,9 @@ fn read(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// The urgent job, or a sentence that says why it is none.
-fn waiting(facts: &Facts, id: JobId) -> Result<&WaitingJob, String> {
-    if let Some(found) = facts.waiting.iter().find(|job| job.id == id) {
+/// The urgent job, with all components if it is one of a heterogeneous job; or a sentence that says why it is none.
+fn waiting(facts: &Facts, id: JobId) -> Result<Party<'_>, String> {
+    if let Some(found) = Party::of(facts, id) {
         return Ok(found);
     }
     let what = if facts.job(id).is_some() {

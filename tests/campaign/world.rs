@@ -368,6 +368,7 @@ impl World {
                             blocked: false,
                             hindrance: None,
                             tasks: 1,
+                            het: None,
                             tested: self.now > job.submit + 1,
                             request: Request {
                                 min_nodes: job.want_nodes,

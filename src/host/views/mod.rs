@@ -9,7 +9,7 @@ use super::guard::{Hook, hook};
 use super::users::Users;
 use crate::policy::directives::{self, Urgency};
 use crate::policy::facts::{
-    Availability, Facts, Hindrance, Holding, JobTraits, Node, ParkedJob, RunningJob, WaitingJob,
+    Availability, Component, Facts, Hindrance, Holding, JobTraits, Node, ParkedJob, RunningJob, WaitingJob,
 };
 use crate::policy::ids::{ArrayTask, JobId, NodeIndex, UserId};
 use crate::policy::labels::{Labels, Names};
@@ -172,6 +172,7 @@ impl Collector {
                 tested: view.flags & abi::SURGENT_JOB_UNTESTED == 0,
                 request,
                 tasks: view.array_tasks,
+                het: component(view),
                 record,
                 admin_comment: admin_comment.to_vec(),
             });
@@ -287,6 +288,14 @@ fn array_task(view: &abi::surgent_job_view_t) -> Option<ArrayTask> {
     })
 }
 
+fn component(view: &abi::surgent_job_view_t) -> Option<Component> {
+    (view.het_job_id != 0).then(|| Component {
+        leader: JobId(view.het_job_id),
+        offset: view.het_job_offset,
+        of: (view.het_components != 0).then_some(view.het_components),
+    })
+}
+
 fn hindrance(view: &abi::surgent_job_view_t, now: UnixTime) -> Option<Hindrance> {
     if view.flags & abi::SURGENT_JOB_COMPLETING != 0 {
         return Some(Hindrance::Completing);
@@ -305,6 +314,5 @@ fn hindrance(view: &abi::surgent_job_view_t, now: UnixTime) -> Option<Hindrance>
         _ => Some(Hindrance::Other),
     };
     let too_early = (view.begin_time > now.0).then_some(Hindrance::Date);
-    let het = (view.flags & abi::SURGENT_JOB_HET != 0).then_some(Hindrance::HetJob);
-    known.or(too_early).or(het)
+    known.or(too_early)
 }

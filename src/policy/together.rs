@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The plan for a heterogeneous job: one set of victims after which all components fit at once, on nodes of their own.
+//!
+//! Component after component is given the set that is best for it, as if it were alone on what the earlier ones left:
+//! their victims are gone already and cost nothing more, their nodes are taken, and the waiting for them is waited
+//! anyway. That depends on the order, so several are tried. In the end everybody is spared without whom all components
+//! fit as well. How far this may be from the best is in `docs/policy.md`.
+
+use super::facts::{Facts, WaitingJob};
+use super::fit::{Demand, Ledger};
+use super::ids::NodeIndex;
+use super::places::{self, Places};
+use super::plan::{Case, ComponentPlace, Constraints, Outcome, Plan, beliefs};
+use super::select::{Candidate, Selection, Terms, select};
+use super::settings::Settings;
+use std::collections::BTreeSet;
+
+/// Decides what to do for the heterogeneous job of `components` (by offset), given what `ledger` says is free.
+pub fn plan(
+    facts: &Facts,
+    ledger: &Ledger,
+    components: &[&WaitingJob],
+    constraints: &Constraints,
+    settings: &Settings,
+) -> Outcome {
+    let demands: Vec<Demand> = components
+        .iter()
+        .map(|job| Demand::of(&job.request))
+        .collect();
+    let demands = places::apart(&demands);
+    if let Some(places) = places::find(ledger, &demands) {
+        return Outcome::Fits {
+            nodes: places.concat(),
+        };
+    }
+    let beliefs = beliefs(facts, settings);
+    let may_use = |node| demands.iter().any(|demand| demand.may_use(node));
+    let case = Case::new(
+        facts,
+        ledger,
+        components[0],
+        constraints,
+        settings,
+        &beliefs,
+        may_use,
+    );
+    let field = case.field();
+    let choice = Choice {
+        ledger,
+        demands: &demands,
+        candidates: &field.candidates,
+        wait_weight: settings.urgent.wait_weight,
+    };
+    match choice.best() {
+        Some((selection, places)) => Outcome::Stop(Plan {
+            components: components
+                .iter()
+                .zip(places)
+                .map(|(job, nodes)| ComponentPlace { job: job.id, nodes })
+                .collect(),
+            ..case.plan(selection, field)
+        }),
+        None => Outcome::NoSet {
+            refused: field.refused,
+        },
+    }
+}
+
+/// What a set is chosen from.
+struct Choice<'a> {
+    ledger: &'a Ledger,
+    demands: &'a [Demand],
+    candidates: &'a [Candidate<'a>],
+    wait_weight: f64,
+}
+
+/// A set, as places among the candidates, in order.
+type Set = BTreeSet<usize>;
+
+impl Choice<'_> {
+    fn best(&self) -> Option<(Selection, Places)> {
+        let mut at_least_gpu_s: f64 = 0.0;
+        let mut best: Option<(f64, Set)> = None;
+        let mut sets: Vec<Set> = places::orders(self.demands)
+            .iter()
+            .filter_map(|order| self.in_turn(self.demands, order, &mut at_least_gpu_s))
+            .collect();
+        if sets.is_empty() {
+            sets.extend(self.by_places());
+        }
+        for set in sets {
+            let set = self.give_back(set);
+            let (total, _) = self.terms(&set);
+            // Of two that cost the same, the one with the lower ids.
+            let beats = |(least, known): &(f64, Set)| match total - least {
+                less if less < -slack(*least) => true,
+                more if more > slack(*least) => false,
+                _ => set < *known,
+            };
+            if best.as_ref().is_none_or(beats) {
+                best = Some((total, set));
+            }
+        }
+        let (total_gpu_s, set) = best?;
+        let places = places::find(&self.without(&set), self.demands)?;
+        let selection = Selection {
+            victims: self.terms(&set).1,
+            nodes: places.concat(),
+            total_gpu_s,
+            at_least_gpu_s: at_least_gpu_s.min(total_gpu_s),
+        };
+        Some((selection, places))
+    }
+
+    /// Gives each of `demands` its best set in this order. Raises `at_least_gpu_s` to what the first one costs at least
+    /// when it is alone: the others make that no less.
+    fn in_turn(&self, demands: &[Demand], order: &[usize], at_least_gpu_s: &mut f64) -> Option<Set> {
+        let mut ledger = self.ledger.clone();
+        let mut taken: BTreeSet<NodeIndex> = BTreeSet::new();
+        let mut gone = Set::new();
+        let mut waited_s: f64 = 0.0;
+        for (turn, &at) in order.iter().enumerate() {
+            let demand = demands[at].on(|node| !taken.contains(&node));
+            if let Some(nodes) = ledger.fits(&demand) {
+                taken.extend(nodes);
+                continue;
+            }
+            let (origins, left) = self.left(&gone, waited_s);
+            let found: Vec<Selection> = demand
+                .ways()
+                .filter_map(|way| select(&ledger, way, &left, self.wait_weight))
+                .collect();
+            if turn == 0 {
+                let bounds = found.iter().map(|selection| selection.at_least_gpu_s);
+                *at_least_gpu_s =
+                    at_least_gpu_s.max(bounds.fold(f64::INFINITY, f64::min));
+            }
+            let best = found
+                .into_iter()
+                .min_by(|a, b| a.total_gpu_s.total_cmp(&b.total_gpu_s))?;
+            let mut ready_s: f64 = 0.0;
+            for &(place, way) in &best.victims {
+                ledger.release(left[place].job);
+                gone.insert(origins[place]);
+                ready_s = ready_s.max(left[place].terms[way].ready_s);
+            }
+            waited_s += ready_s;
+            taken.extend(best.nodes);
+        }
+        Some(gone)
+    }
+
+    /// Who is still there, with their places among all candidates, where `waited_s` are waited anyway.
+    fn left(&self, gone: &Set, waited_s: f64) -> (Vec<usize>, Vec<Candidate<'_>>) {
+        let left = self.candidates.iter().enumerate();
+        left.filter(|(at, _)| !gone.contains(at))
+            .map(|(at, candidate)| {
+                let terms = candidate.terms.iter().map(|terms| Terms {
+                    ready_s: (terms.ready_s - waited_s).max(0.0),
+                    ..*terms
+                });
+                let terms = terms.collect();
+                (at, Candidate { terms, ..*candidate })
+            })
+            .unzip()
+    }
+
+    /// Where no order does: nodes on which all fit once everybody is gone, and the best set for each on these.
+    fn by_places(&self) -> Option<Set> {
+        let everybody: Set = (0..self.candidates.len()).collect();
+        let places = places::find(&self.without(&everybody), self.demands)?;
+        let on = |(demand, nodes): (&Demand, &Vec<NodeIndex>)| demand.on(|node| nodes.contains(&node));
+        let demands: Vec<Demand> = self.demands.iter().zip(&places).map(on).collect();
+        let given: Vec<usize> = (0..demands.len()).collect();
+        // What these cost says nothing of other nodes.
+        self.in_turn(&demands, &given, &mut 0.0)
+    }
+
+    /// Spares everybody without whom all components fit as well, beginning with the dearest.
+    fn give_back(&self, mut set: Set) -> Set {
+        let price = |at: usize| {
+            let prices = self.candidates[at].terms.iter().map(|terms| terms.price_gpu_s);
+            prices.fold(f64::INFINITY, f64::min)
+        };
+        let mut dearest: Vec<usize> = set.iter().copied().collect();
+        dearest.sort_by(|a, b| price(*b).total_cmp(&price(*a)).then(b.cmp(a)));
+        for at in dearest {
+            set.remove(&at);
+            if places::find(&self.without(&set), self.demands).is_none() {
+                set.insert(at);
+            }
+        }
+        set
+    }
+
+    fn without(&self, gone: &Set) -> Ledger {
+        let mut ledger = self.ledger.clone();
+        for at in gone {
+            ledger.release(self.candidates[*at].job);
+        }
+        ledger
+    }
+
+    /// What it costs to stop `set`, with the waiting for the last one, in the cheapest way; and which way that is of each.
+    fn terms(&self, set: &Set) -> (f64, Vec<(usize, usize)>) {
+        let mut times: Vec<f64> = set
+            .iter()
+            .flat_map(|at| self.candidates[*at].terms.iter().map(|terms| terms.ready_s))
+            .collect();
+        times.sort_by(f64::total_cmp);
+        times.dedup();
+        let by = |ready_s: f64| {
+            let mut total = self.wait_weight * ready_s;
+            let mut ways = Vec::with_capacity(set.len());
+            for at in set {
+                let in_time = self.candidates[*at].terms.iter().enumerate();
+                let in_time = in_time.filter(|(_, terms)| terms.ready_s <= ready_s);
+                let (way, terms) =
+                    in_time.min_by(|(_, a), (_, b)| a.price_gpu_s.total_cmp(&b.price_gpu_s))?;
+                total += terms.price_gpu_s;
+                ways.push((*at, way));
+            }
+            Some((total, ways))
+        };
+        let all = times.into_iter().filter_map(by);
+        // Nobody in the set: nothing to pay, nothing to wait for.
+        all.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default()
+    }
+}
+
+/// Sums in another order differ by as little as this.
+fn slack(total: f64) -> f64 {
+    1e-9 * (1.0 + total.abs())
+}
