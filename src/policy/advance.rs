@@ -12,7 +12,7 @@ use super::plan::{Constraints, Outcome, Plan, Victim};
 use super::record::Record;
 use super::settings::Settings;
 use super::units::{Seconds, UnixTime};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A request that has not gone out is tried again after this.
 const ASK_AGAIN_S: Seconds = Seconds(2.0);
@@ -35,6 +35,8 @@ pub struct Advance<'a> {
     pub facts: &'a Facts,
     /// Who waits.
     pub parties: &'a [Party<'a>],
+    /// Who of them is about to start.
+    pub being_served: &'a BTreeSet<JobId>,
     /// The site's settings.
     pub settings: &'a Settings,
     /// See above.
@@ -101,10 +103,12 @@ impl<'a> Advance<'a> {
             // Slurm may name any reason while it clears the nodes; only time tells then.
             (Some(party), Phase::Open { since }) => self.open(campaign, party, barred, since),
             (Some(party), Phase::Requeued { since }) => self.requeued(campaign, party, since),
-            (Some(party), Phase::Saving) if party.is_het() && self.has_stopped(campaign) => {
-                self.requeue(campaign, party);
+            (Some(party), Phase::Saving) if !party.is_blocked() => {
+                match party.is_het() && self.has_stopped(campaign) {
+                    true => self.requeue_rest(campaign, party),
+                    false => self.saving(campaign, party, barred),
+                }
             }
-            (Some(party), Phase::Saving) if !party.is_blocked() => self.saving(campaign, party, barred),
             // Requeued by itself, or waiting again: what was begun is wound up first.
             (Some(_), Phase::Releasing { .. } | Phase::GivenUp { .. }) => {}
             (Some(_), Phase::Saving) | (None, _) => self.no_longer_waits(campaign),
@@ -193,10 +197,10 @@ impl<'a> Advance<'a> {
         let all_ready = campaign
             .active()
             .all(|asked| asked.ready() || same_run(self.facts, asked).is_none());
-        if all_ready && party.is_het() {
-            self.requeue(campaign, party);
-        } else if all_ready {
-            self.open_gate(campaign);
+        match (all_ready, party.is_het()) {
+            (true, false) => self.open_gate(campaign),
+            (true, true) if !self.others_would_take(campaign) => self.requeue(campaign),
+            _ => {}
         }
     }
 

@@ -8,11 +8,12 @@
 use super::advance::{Advance, release, release_active, same_run};
 use super::book::{Action, Asked, Campaign, Phase};
 use super::facts::Hindrance;
+use super::fit::Ledger;
 use super::ids::JobId;
 use super::notes;
 use super::party::Party;
 use super::settings::Settings;
-use super::units::Seconds;
+use super::units::{Seconds, UnixTime};
 
 /// By then the backfill scheduler has looked at its queue twice and more. It does so every `bf_interval`, which is 30 s
 /// unless slurm.conf says otherwise, and passes over nodes that are still being cleaned up when it looks.
@@ -49,7 +50,7 @@ pub fn is_as_it_was(campaign: &Campaign, parties: &[Party<'_>]) -> bool {
 }
 
 impl Advance<'_> {
-    /// Whether victims have gone already. Then, after a restart too, there is no other set to be looked for.
+    /// Whether victims have gone already, as a campaign that was lost or is older does not tell.
     pub(super) fn has_stopped(&self, campaign: &Campaign) -> bool {
         campaign.active().any(|asked| {
             let mut parked = self.facts.parked.iter();
@@ -60,24 +61,33 @@ impl Advance<'_> {
         })
     }
 
+    /// Some have gone: the others follow, and there is no other set to be looked for.
+    pub(super) fn requeue_rest(&mut self, campaign: &mut Campaign, party: &Party<'_>) {
+        self.requeue(campaign);
+        self.set_aside(campaign, party);
+    }
+
+    /// Whether an urgent job that goes before heterogeneous ones, and is about to start, fits where these victims are. It
+    /// would be given their nodes rather than those of its own victims.
+    pub(super) fn others_would_take(&self, campaign: &Campaign) -> bool {
+        let mut ledger = Ledger::of(self.facts);
+        release_active(campaign, self.facts, &mut ledger);
+        let mut others = self.parties.iter().filter(|party| !party.is_het());
+        others.any(|party| self.being_served.contains(&party.id()) && party.place(&ledger).is_some())
+    }
+
     /// All have saved.
-    pub(super) fn requeue(&mut self, campaign: &mut Campaign, party: &Party<'_>) {
+    pub(super) fn requeue(&mut self, campaign: &mut Campaign) {
         let since = self.facts.now;
         campaign.phase = Phase::Requeued { since };
         campaign.nudged = since;
         let jobs = self.still_there(campaign);
         self.say(campaign.urgent, notes::requeued(campaign.urgent, &jobs));
         self.command(jobs);
-        self.set_aside(campaign, party);
     }
 
     /// The victims were requeued, and Slurm has the word.
-    pub(super) fn requeued(
-        &mut self,
-        campaign: &mut Campaign,
-        party: &Party<'_>,
-        since: super::units::UnixTime,
-    ) {
+    pub(super) fn requeued(&mut self, campaign: &mut Campaign, party: &Party<'_>, since: UnixTime) {
         let now = self.facts.now;
         if now - since > start_max_s(party, self.settings) {
             let fitted = party.place(self.ledger).is_some();

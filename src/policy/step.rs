@@ -19,7 +19,7 @@ use super::plan::{Constraints, Outcome, Plan};
 use super::record::Record;
 use super::settings::{Mode, Settings};
 use super::units::{Seconds, UnixTime};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Of one array at most so many tasks are planned for at a time.
 const TASKS_MAX: usize = 64;
@@ -52,11 +52,13 @@ pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> 
         let leaving = matches!(campaign.phase, Phase::Open { .. });
         (queue_position(facts, campaign.urgent), !leaving)
     });
+    let being_served = being_served(book, &parties, facts.now, settings);
     for at in 0..book.campaigns.len() {
         let barred = claimed(&book.campaigns, Some(at));
         let mut advance = Advance {
             facts,
             parties: &parties,
+            being_served: &being_served,
             settings,
             ledger: &mut ledger,
             said: &mut book.said,
@@ -181,6 +183,22 @@ fn reclass(facts: &Facts) -> impl Iterator<Item = Action> {
             het: job.het,
         })
     })
+}
+
+/// Urgent jobs that are about to start: others make way for them, or they fit and Slurm has the word.
+fn being_served(
+    book: &Book,
+    parties: &[Party<'_>],
+    now: UnixTime,
+    settings: &Settings,
+) -> BTreeSet<JobId> {
+    let campaigns = book.campaigns.iter().filter(|campaign| campaign.claims());
+    let fits = |party: &&Party<'_>| {
+        let fitting = book.fitting.get(&party.id());
+        fitting.is_some_and(|fitting| now - fitting.since <= start_max_s(party, settings))
+    };
+    let fitting = parties.iter().filter(fits).map(Party::id);
+    campaigns.map(|campaign| campaign.urgent).chain(fitting).collect()
 }
 
 fn queue_position(facts: &Facts, urgent: JobId) -> (std::cmp::Reverse<u32>, JobId) {
