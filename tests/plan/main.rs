@@ -3,6 +3,7 @@
 
 mod cluster;
 mod documentation;
+mod het;
 mod large;
 mod long;
 mod oracle;
