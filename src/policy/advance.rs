@@ -151,12 +151,7 @@ impl<'a> Advance<'a> {
     }
 
     /// Victims are saving.
-    fn saving(
-        &mut self,
-        campaign: &mut Campaign,
-        party: &Party<'_>,
-        mut barred: BTreeMap<JobId, Refusal>,
-    ) {
+    fn saving(&mut self, campaign: &mut Campaign, party: &Party<'_>, mut barred: BTreeMap<JobId, Refusal>) {
         if let Some(places) = party.place(self.ledger) {
             if campaign
                 .active()

@@ -44,9 +44,8 @@ pub fn start_max_s(party: &Party<'_>, settings: &Settings) -> Seconds {
 /// it another one.
 pub fn is_as_it_was(campaign: &Campaign, parties: &[Party<'_>]) -> bool {
     let party = parties.iter().find(|party| party.id() == campaign.urgent);
-    party.is_some_and(|party| {
-        party.hindrance() != Some(Hindrance::Held) && party.wishes() == campaign.in_vain
-    })
+    party
+        .is_some_and(|party| party.hindrance() != Some(Hindrance::Held) && party.wishes() == campaign.in_vain)
 }
 
 impl Advance<'_> {
@@ -113,7 +112,11 @@ impl Advance<'_> {
             let job = same_run(self.facts, asked).filter(|job| job.traits.requeue && job.traits.batch);
             asked.ready() && job.is_some()
         };
-        campaign.active().filter(stoppable).map(|asked| asked.job).collect()
+        campaign
+            .active()
+            .filter(stoppable)
+            .map(|asked| asked.job)
+            .collect()
     }
 
     fn command(&mut self, jobs: Vec<JobId>) {

@@ -24,7 +24,9 @@ const SPLIT_WAYS_MAX: usize = 16;
 pub fn apart(demands: &[Demand]) -> Vec<Demand> {
     let foreign = |at: usize, node: NodeIndex| {
         let others = demands.iter().enumerate().filter(|(other, _)| *other != at);
-        others.into_iter().any(|(_, other)| other.required.contains(&node))
+        others
+            .into_iter()
+            .any(|(_, other)| other.required.contains(&node))
     };
     let narrow = |(at, demand): (usize, &Demand)| demand.on(|node| !foreign(at, node));
     demands.iter().enumerate().map(narrow).collect()

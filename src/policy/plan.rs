@@ -153,11 +153,7 @@ pub(super) fn beliefs(facts: &Facts, settings: &Settings) -> Vec<Belief> {
 /// The jobs on nodes that the urgent job may use, by id, with what is believed of each.
 type Helpful<'a> = Vec<(&'a RunningJob, &'a Belief)>;
 
-fn helpful<'a>(
-    facts: &'a Facts,
-    may_use: impl Fn(NodeIndex) -> bool,
-    beliefs: &'a [Belief],
-) -> Helpful<'a> {
+fn helpful<'a>(facts: &'a Facts, may_use: impl Fn(NodeIndex) -> bool, beliefs: &'a [Belief]) -> Helpful<'a> {
     let mut helpful: Helpful<'a> = facts
         .running
         .iter()

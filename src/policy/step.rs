@@ -186,12 +186,7 @@ fn reclass(facts: &Facts) -> impl Iterator<Item = Action> {
 }
 
 /// Urgent jobs that are about to start: others make way for them, or they fit and Slurm has the word.
-fn being_served(
-    book: &Book,
-    parties: &[Party<'_>],
-    now: UnixTime,
-    settings: &Settings,
-) -> BTreeSet<JobId> {
+fn being_served(book: &Book, parties: &[Party<'_>], now: UnixTime, settings: &Settings) -> BTreeSet<JobId> {
     let campaigns = book.campaigns.iter().filter(|campaign| campaign.claims());
     let fits = |party: &&Party<'_>| {
         let fitting = book.fitting.get(&party.id());
@@ -349,13 +344,7 @@ fn carry_out(plan: &Plan, facts: &Facts, actions: &mut Vec<Action>) -> Campaign 
 }
 
 /// An urgent job that fits, or that Slurm has yet to try, need not wait for the scheduler's next round.
-fn hurry(
-    book: &mut Book,
-    urgent: &Party<'_>,
-    facts: &Facts,
-    settings: &Settings,
-    actions: &mut Vec<Action>,
-) {
+fn hurry(book: &mut Book, urgent: &Party<'_>, facts: &Facts, settings: &Settings, actions: &mut Vec<Action>) {
     let (now, id) = (facts.now, urgent.id());
     if settings.mode != Mode::On {
         return;

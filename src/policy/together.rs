@@ -23,10 +23,7 @@ pub fn plan(
     constraints: &Constraints,
     settings: &Settings,
 ) -> Outcome {
-    let demands: Vec<Demand> = components
-        .iter()
-        .map(|job| Demand::of(&job.request))
-        .collect();
+    let demands: Vec<Demand> = components.iter().map(|job| Demand::of(&job.request)).collect();
     let demands = places::apart(&demands);
     if let Some(places) = places::find(ledger, &demands) {
         return Outcome::Fits {
@@ -132,8 +129,7 @@ impl Choice<'_> {
                 .collect();
             if turn == 0 {
                 let bounds = found.iter().map(|selection| selection.at_least_gpu_s);
-                *at_least_gpu_s =
-                    at_least_gpu_s.max(bounds.fold(f64::INFINITY, f64::min));
+                *at_least_gpu_s = at_least_gpu_s.max(bounds.fold(f64::INFINITY, f64::min));
             }
             let best = found
                 .into_iter()

@@ -26,7 +26,13 @@ fn assert_at_rest(world: &World) {
     assert_well(world);
     assert!(world.gates.is_empty());
     for id in 1..=4 {
-        let of_it = |what: &str| world.events.iter().filter(|event| event.starts_with(what)).count();
+        let of_it = |what: &str| {
+            world
+                .events
+                .iter()
+                .filter(|event| event.starts_with(what))
+                .count()
+        };
         let requeued = of_it(&format!("requeue {id} "));
         assert!(requeued <= 1, "job {id} was requeued twice: {:#?}", world.events);
         assert_eq!(requeued, of_it(&format!("restore {id}")), "{:#?}", world.events);
@@ -45,7 +51,11 @@ fn all_victims_are_requeued_once_all_have_saved_and_all_components_start() {
         assert!(world.position("start 10") < world.position(&format!("restore {victim}")));
     }
     assert!(!world.happened("ask 4 for 9") && world.jobs[&4].is_running());
-    assert!(!world.events.iter().any(|event| event.starts_with("gate")), "{:#?}", world.events);
+    assert!(
+        !world.events.iter().any(|event| event.starts_with("gate")),
+        "{:#?}",
+        world.events
+    );
     assert!(world.book.campaigns.is_empty());
     assert_at_rest(&world);
 }
@@ -71,7 +81,14 @@ fn what_blocks_one_component_blocks_all_and_is_named() {
         world.jobs.get_mut(&10).unwrap().hindrance = Some(hindrance);
         world.run(200);
         assert!(world.events.is_empty(), "{:?}", world.events);
-        assert!(world.said.iter().any(|said| said.contains(&format!("job 9 waits: {named}"))), "{:?}", world.said);
+        assert!(
+            world
+                .said
+                .iter()
+                .any(|said| said.contains(&format!("job 9 waits: {named}"))),
+            "{:?}",
+            world.said
+        );
     }
 }
 
@@ -104,7 +121,10 @@ fn nobody_is_requeued_for_a_job_that_is_cancelled_held_or_made_normal_before_all
         world.run(60);
         assert!(requeues(&world).is_empty(), "{at}: {:#?}", world.events);
         assert!((1..=4).all(|id| world.jobs[&id].is_running()));
-        assert!((1..=3).all(|id| world.happened(&format!("call off {id}"))), "{at}");
+        assert!(
+            (1..=3).all(|id| world.happened(&format!("call off {id}"))),
+            "{at}"
+        );
         assert_at_rest(&world);
     }
 }
@@ -116,7 +136,14 @@ fn nobody_is_requeued_for_a_job_that_is_held_while_the_command_fails() {
     world.run(3);
     world.commands_fail = true;
     world.run(4);
-    assert!(world.said.iter().any(|said| said.contains("requeueing jobs 1, 2, 3")), "{:?}", world.said);
+    assert!(
+        world
+            .said
+            .iter()
+            .any(|said| said.contains("requeueing jobs 1, 2, 3")),
+        "{:?}",
+        world.said
+    );
     world.jobs.get_mut(&9).unwrap().hindrance = Some(Hindrance::Held);
     world.commands_fail = false;
     world.run(150);
@@ -141,7 +168,10 @@ fn slurm_that_does_not_start_it_is_given_one_try() {
     world.backfill_works = false;
     world.run(4000);
     assert_eq!(requeues(&world).len(), 3, "{:#?}", world.events);
-    assert!((1..=4).all(|id| world.jobs[&id].is_running()), "the victims went on");
+    assert!(
+        (1..=4).all(|id| world.jobs[&id].is_running()),
+        "the victims went on"
+    );
     let told = world.said.iter().filter(|said| said.contains("given up")).count();
     assert_eq!(told, 1, "{:?}", world.said);
     // Until its user does something about it.
@@ -164,7 +194,11 @@ fn nodes_that_go_to_others_are_no_reason_never_to_try_again() {
     world.submit_urgent(20, 3);
     world.run(120);
     assert!(world.happened("start 20"));
-    assert!(world.said.iter().any(|said| said.contains("given up for now")), "{:?}", world.said);
+    assert!(
+        world.said.iter().any(|said| said.contains("given up for now")),
+        "{:?}",
+        world.said
+    );
     world.cancel(20);
     world.run(800);
     assert!(world.happened("start 9") && world.happened("start 10"));
@@ -179,8 +213,15 @@ fn a_plain_urgent_job_is_served_before_it_and_both_are() {
     world.submit_urgent_het(9, &[2, 1]);
     world.submit_urgent(20, 2);
     world.run(60);
-    let first_for_it = world.events.iter().position(|event| event.ends_with("by command"));
-    assert!(world.position("start 20") < first_for_it.unwrap(), "{:#?}", world.events);
+    let first_for_it = world
+        .events
+        .iter()
+        .position(|event| event.ends_with("by command"));
+    assert!(
+        world.position("start 20") < first_for_it.unwrap(),
+        "{:#?}",
+        world.events
+    );
     assert!(world.happened("start 9") && world.happened("start 10"));
     assert_eq!(requeues(&world).len(), 5, "{:#?}", world.events);
     assert_safe(&world);

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use surgent::policy::book::{Action, Book};
 use surgent::policy::directives::{self, Key, Urgency};
 use surgent::policy::facts::{
-    Availability, Component, Facts, Hindrance, Holding, JobTraits, Node, ParkedJob, Request, RunningJob, WaitingJob,
+    Availability, Component, Facts, Hindrance, Holding, JobTraits, Node, ParkedJob, Request, RunningJob,
+    WaitingJob,
 };
 use surgent::policy::ids::{JobId, NodeIndex, UserId};
 use surgent::policy::labels::Labels;
@@ -355,7 +356,9 @@ impl World {
         if !self.backfill_works {
             return;
         }
-        let leaders = pending.iter().filter(|id| self.jobs[id].het.is_some_and(|het| het.offset == 0));
+        let leaders = pending
+            .iter()
+            .filter(|id| self.jobs[id].het.is_some_and(|het| het.offset == 0));
         let leaders: Vec<u32> = leaders.copied().collect();
         for leader in leaders {
             let of_it = |id: &&u32| self.jobs[id].het.is_some_and(|het| het.leader.0 == leader);

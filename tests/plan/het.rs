@@ -37,7 +37,12 @@ fn cluster(dice: &mut Dice, seed: u64) -> Option<(Facts, Settings)> {
     for offset in 1..count {
         // The same kinds of resources come in the same order there, so that requests mean the same.
         let (elsewhere, _) = (0..20)
-            .map(|other| random(&mut Dice(seed + 1_000_003 * (1 + other + 20 * u64::from(offset))), size))
+            .map(|other| {
+                random(
+                    &mut Dice(seed + 1_000_003 * (1 + other + 20 * u64::from(offset))),
+                    size,
+                )
+            })
             .find(|(elsewhere, _)| elsewhere.gres == facts.gres)?;
         let mut job = elsewhere.waiting[0].clone();
         job.id = JobId(leader.0 + offset);
@@ -73,7 +78,12 @@ fn assert_places(facts: &Facts, plan: &Plan, seed: u64) {
         assert!(place.nodes.iter().all(|node| seen.insert(*node)), "seed {seed}");
         let demand = Demand::of(&job.request).on(|node| place.nodes.contains(&node));
         let nodes = ledger.fits(&demand).unwrap_or_default();
-        assert_eq!(nodes.len(), place.nodes.len(), "seed {seed}: {} does not fit", job.id);
+        assert_eq!(
+            nodes.len(),
+            place.nodes.len(),
+            "seed {seed}: {} does not fit",
+            job.id
+        );
     }
     assert_eq!(plan.nodes.len(), seen.len());
 }
@@ -97,8 +107,15 @@ fn excess(seed: u64) -> Option<f64> {
         (Outcome::NoSet { .. }, None) => None,
         (Outcome::Stop(plan), Some(least)) => {
             let chosen: BTreeSet<JobId> = plan.victims.iter().map(|victim| victim.job).collect();
-            let set: Vec<_> = victims.iter().filter(|victim| chosen.contains(&victim.job.id)).collect();
-            assert_eq!(set.len(), chosen.len(), "seed {seed}: a victim that may not be one");
+            let set: Vec<_> = victims
+                .iter()
+                .filter(|victim| chosen.contains(&victim.job.id))
+                .collect();
+            assert_eq!(
+                set.len(),
+                chosen.len(),
+                "seed {seed}: a victim that may not be one"
+            );
             assert!(fits(&|id| chosen.contains(&id)), "seed {seed}: it does not fit");
             for spared in &chosen {
                 let gone = |id: JobId| id != *spared && chosen.contains(&id);
@@ -107,8 +124,16 @@ fn excess(seed: u64) -> Option<f64> {
             assert_places(&facts, &plan, seed);
             let total = oracle::total(&set, weight);
             let slack = 1e-6 * (1.0 + total);
-            assert!((total - plan.total_gpu_s).abs() < slack, "seed {seed}: {total} is said to be {}", plan.total_gpu_s);
-            assert!(plan.at_least_gpu_s <= least + slack, "seed {seed}: {} is no bound", plan.at_least_gpu_s);
+            assert!(
+                (total - plan.total_gpu_s).abs() < slack,
+                "seed {seed}: {total} is said to be {}",
+                plan.total_gpu_s
+            );
+            assert!(
+                plan.at_least_gpu_s <= least + slack,
+                "seed {seed}: {} is no bound",
+                plan.at_least_gpu_s
+            );
             Some((total - least) / least.max(1.0))
         }
         (outcome, least) => panic!("seed {seed}: {outcome:?}, and the best costs {least:?}"),
@@ -148,7 +173,8 @@ fn the_same_facts_give_the_same_plan_however_they_are_listed() {
         for job in &mut shuffled.running {
             job.holdings.reverse();
         }
-        let outcome = |facts| serde_json::to_string(&decide(facts, &Constraints::default(), &settings)).unwrap();
+        let outcome =
+            |facts| serde_json::to_string(&decide(facts, &Constraints::default(), &settings)).unwrap();
         assert_eq!(outcome(&facts), outcome(&shuffled), "seed {seed}");
     }
 }
