@@ -64,6 +64,17 @@ fn permutations(of: &[usize]) -> Vec<Vec<usize>> {
     all
 }
 
+/// Whether there are so few nodes that [`find`] tries every way of sharing them out.
+pub fn are_few(demands: &[Demand]) -> bool {
+    nodes(demands.iter().flat_map(Demand::ways)).len() <= SPLIT_NODES_MAX
+}
+
+fn nodes<'a>(demands: impl Iterator<Item = &'a Demand>) -> BTreeSet<NodeIndex> {
+    demands
+        .flat_map(|demand| demand.candidates.iter().copied())
+        .collect()
+}
+
 /// Nodes on which all `demands` fit as things are. These are [`apart`].
 ///
 /// The orders are tried first; on few nodes, every way of sharing them out then is. So there, `None` means that there is
@@ -127,10 +138,8 @@ struct Got {
 
 impl<'a> Split<'a> {
     fn new(ledger: &Ledger, demands: &'a [&'a Demand]) -> Option<Self> {
-        let mut nodes: BTreeSet<NodeIndex> = BTreeSet::new();
-        nodes.extend(demands.iter().flat_map(|demand| &demand.candidates));
         let mut sites: Vec<Site> = Vec::new();
-        for node in nodes {
+        for node in nodes(demands.iter().copied()) {
             let offer = |demand: &&Demand| {
                 let may_use = demand.candidates.binary_search(&node).is_ok();
                 may_use.then(|| ledger.offer(node, demand)).flatten()

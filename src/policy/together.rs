@@ -15,6 +15,11 @@ use super::select::{Candidate, Selection, Terms, select};
 use super::settings::Settings;
 use std::collections::BTreeSet;
 
+/// With more jobs than this that may be stopped, not all sets are tried.
+const EXACT_JOBS_MAX: usize = 28;
+/// So many sets are tried at most.
+const EXACT_SETS_MAX: usize = 2000;
+
 /// Decides what to do for the heterogeneous job of `components` (by offset), given what `ledger` says is free.
 pub fn plan(
     facts: &Facts,
@@ -76,6 +81,9 @@ type Set = BTreeSet<usize>;
 
 impl Choice<'_> {
     fn best(&self) -> Option<(Selection, Places)> {
+        let everybody: Set = (0..self.candidates.len()).collect();
+        // Most often, where there is no set, this alone shows it.
+        let at_all = places::find(&self.without(&everybody), self.demands)?;
         let mut at_least_gpu_s: f64 = 0.0;
         let mut best: Option<(f64, Set)> = None;
         let mut sets: Vec<Set> = places::orders(self.demands)
@@ -83,20 +91,14 @@ impl Choice<'_> {
             .filter_map(|order| self.in_turn(self.demands, order, &mut at_least_gpu_s))
             .collect();
         if sets.is_empty() {
-            sets.extend(self.by_places());
+            sets.extend(self.on_places(&at_all));
         }
         for set in sets {
-            let set = self.give_back(set);
-            let (total, _) = self.terms(&set);
-            // Of two that cost the same, the one with the lower ids.
-            let beats = |(least, known): &(f64, Set)| match total - least {
-                less if less < -slack(*least) => true,
-                more if more > slack(*least) => false,
-                _ => set < *known,
-            };
-            if best.as_ref().is_none_or(beats) {
-                best = Some((total, set));
-            }
+            self.keep_better(&mut best, self.give_back(set));
+        }
+        let few = self.candidates.len() <= EXACT_JOBS_MAX;
+        if few && self.try_cheapest(&mut best) && places::are_few(self.demands) {
+            at_least_gpu_s = best.as_ref()?.0;
         }
         let (total_gpu_s, set) = best?;
         let places = places::find(&self.without(&set), self.demands)?;
@@ -107,6 +109,69 @@ impl Choice<'_> {
             at_least_gpu_s: at_least_gpu_s.min(total_gpu_s),
         };
         Some((selection, places))
+    }
+
+    fn keep_better(&self, best: &mut Option<(f64, Set)>, set: Set) {
+        let (total, _) = self.terms(&set);
+        // Of two that cost the same, the one with the lower ids.
+        let beats = |(least, known): &(f64, Set)| match total - least {
+            less if less < -slack(*least) => true,
+            more if more > slack(*least) => false,
+            _ => set < *known,
+        };
+        if best.as_ref().is_none_or(beats) {
+            *best = Some((total, set));
+        }
+    }
+
+    /// Tries all sets by their prices, the cheapest first, as long as one may be better than `best`; `false` if there are
+    /// too many.
+    fn try_cheapest(&self, best: &mut Option<(f64, Set)>) -> bool {
+        let mut by_price: Vec<(f64, usize)> = (0..self.candidates.len())
+            .map(|at| (self.price(at), at))
+            .collect();
+        by_price.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        // Each set is reached once: from the one with its last member in the place before, or from the one without it.
+        let mut next: Vec<(f64, Vec<usize>)> = by_price
+            .first()
+            .map(|first| (first.0, vec![0]))
+            .into_iter()
+            .collect();
+        for _ in 0..EXACT_SETS_MAX {
+            let cheapest = (0..next.len()).min_by(|a, b| next[*a].0.total_cmp(&next[*b].0));
+            let Some((price, places)) = cheapest.map(|at| next.swap_remove(at)) else {
+                return true;
+            };
+            if best
+                .as_ref()
+                .is_some_and(|(least, _)| price > least + slack(*least))
+            {
+                return true;
+            }
+            let set: Set = places.iter().map(|place| by_price[*place].1).collect();
+            let no_dearer = best
+                .as_ref()
+                .is_none_or(|(least, _)| self.terms(&set).0 <= least + slack(*least));
+            if no_dearer && places::find(&self.without(&set), self.demands).is_some() {
+                self.keep_better(best, self.give_back(set));
+            }
+            if let Some(last) = places.last().copied().filter(|last| last + 1 < by_price.len()) {
+                let mut longer = places.clone();
+                longer.push(last + 1);
+                next.push((price + by_price[last + 1].0, longer));
+                let mut moved = places;
+                moved.pop();
+                moved.push(last + 1);
+                next.push((price - by_price[last].0 + by_price[last + 1].0, moved));
+            }
+        }
+        false
+    }
+
+    /// The least that it costs to stop the candidate in place `at`.
+    fn price(&self, at: usize) -> f64 {
+        let prices = self.candidates[at].terms.iter().map(|terms| terms.price_gpu_s);
+        prices.fold(f64::INFINITY, f64::min)
     }
 
     /// Gives each of `demands` its best set in this order. Raises `at_least_gpu_s` to what the first one costs at least
@@ -161,12 +226,10 @@ impl Choice<'_> {
             .unzip()
     }
 
-    /// Where no order does: nodes on which all fit once everybody is gone, and the best set for each on these.
-    fn by_places(&self) -> Option<Set> {
-        let everybody: Set = (0..self.candidates.len()).collect();
-        let places = places::find(&self.without(&everybody), self.demands)?;
+    /// Where no order does: the best set for each on `places`, where all fit once everybody is gone.
+    fn on_places(&self, places: &[Vec<NodeIndex>]) -> Option<Set> {
         let on = |(demand, nodes): (&Demand, &Vec<NodeIndex>)| demand.on(|node| nodes.contains(&node));
-        let demands: Vec<Demand> = self.demands.iter().zip(&places).map(on).collect();
+        let demands: Vec<Demand> = self.demands.iter().zip(places).map(on).collect();
         let given: Vec<usize> = (0..demands.len()).collect();
         // What these cost says nothing of other nodes.
         self.in_turn(&demands, &given, &mut 0.0)
@@ -174,19 +237,21 @@ impl Choice<'_> {
 
     /// Spares everybody without whom all components fit as well, beginning with the dearest.
     fn give_back(&self, mut set: Set) -> Set {
-        let price = |at: usize| {
-            let prices = self.candidates[at].terms.iter().map(|terms| terms.price_gpu_s);
-            prices.fold(f64::INFINITY, f64::min)
-        };
         let mut dearest: Vec<usize> = set.iter().copied().collect();
-        dearest.sort_by(|a, b| price(*b).total_cmp(&price(*a)).then(b.cmp(a)));
-        for at in dearest {
-            set.remove(&at);
-            if places::find(&self.without(&set), self.demands).is_none() {
-                set.insert(at);
+        dearest.sort_by(|a, b| self.price(*b).total_cmp(&self.price(*a)).then(b.cmp(a)));
+        loop {
+            let before = set.len();
+            for at in &dearest {
+                if set.remove(at) && places::find(&self.without(&set), self.demands).is_none() {
+                    set.insert(*at);
+                }
+            }
+            // Where there are so many nodes that they are not shared out in every way, one that was needed may not be so
+            // without another one.
+            if set.len() == before {
+                return set;
             }
         }
-        set
     }
 
     fn without(&self, gone: &Set) -> Ledger {

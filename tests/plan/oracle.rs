@@ -149,12 +149,12 @@ fn places(facts: &Facts, demand: &Demand, gone: &dyn Fn(JobId) -> bool) -> impl 
 /// The least that any set of `victims` costs after which the urgent job fits; `None` where none does.
 pub fn least(facts: &Facts, demand: &Demand, victims: &[Victim<'_>], wait_weight: f64) -> Option<f64> {
     let fits = |gone: &dyn Fn(JobId) -> bool| fits(facts, demand, gone);
-    least_that(&fits, victims, wait_weight)
+    least_that(fits, victims, wait_weight)
 }
 
 /// The least that any set of `victims` costs after which `fits` says so.
 pub fn least_that(
-    fits: &dyn Fn(&dyn Fn(JobId) -> bool) -> bool,
+    fits: impl Fn(&dyn Fn(JobId) -> bool) -> bool,
     victims: &[Victim<'_>],
     wait_weight: f64,
 ) -> Option<f64> {
