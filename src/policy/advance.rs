@@ -104,7 +104,7 @@ impl<'a> Advance<'a> {
             (Some(party), Phase::Open { since }) => self.open(campaign, party, barred, since),
             (Some(party), Phase::Requeued { since }) => self.requeued(campaign, party, since),
             (Some(party), Phase::Saving) if !party.is_blocked() => {
-                match party.is_het() && self.has_stopped(campaign) {
+                match party.is_het() && self.has_begun_to_requeue(campaign) {
                     true => self.requeue_rest(campaign, party),
                     false => self.saving(campaign, party, barred),
                 }
@@ -189,14 +189,18 @@ impl<'a> Advance<'a> {
         release_active(campaign, self.facts, self.ledger);
         party.reserve(self.ledger, &places);
 
-        let all_ready = campaign
-            .active()
-            .all(|asked| asked.ready() || same_run(self.facts, asked).is_none());
-        match (all_ready, party.is_het()) {
+        match (self.are_all_ready(campaign), party.is_het()) {
             (true, false) => self.open_gate(campaign),
             (true, true) if !self.others_would_take(campaign) => self.requeue(campaign),
             _ => {}
         }
+    }
+
+    /// Nobody has to be waited for any more.
+    pub(super) fn are_all_ready(&self, campaign: &Campaign) -> bool {
+        campaign
+            .active()
+            .all(|asked| asked.ready() || same_run(self.facts, asked).is_none())
     }
 
     /// Deadlines pass, and users change their minds about being requeued.

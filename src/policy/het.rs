@@ -49,15 +49,15 @@ pub fn is_as_it_was(campaign: &Campaign, parties: &[Party<'_>]) -> bool {
 }
 
 impl Advance<'_> {
-    /// Whether victims have gone already, as a campaign that was lost or is older does not tell.
-    pub(super) fn has_stopped(&self, campaign: &Campaign) -> bool {
-        campaign.active().any(|asked| {
-            let mut parked = self.facts.parked.iter();
-            parked.any(|job| {
-                let record = job.record.as_ref();
-                job.id == asked.job && record.is_some_and(|record| record.ask == Some(campaign.urgent))
-            })
-        })
+    /// Whether all have saved and some have gone: the command was given, as a campaign that was lost or is older does not
+    /// tell.
+    pub(super) fn has_begun_to_requeue(&self, campaign: &Campaign) -> bool {
+        let has_gone = |asked: &Asked| {
+            let mut parked = self.facts.parked.iter().filter(|job| job.id == asked.job);
+            let record = parked.next().and_then(|job| job.record.as_ref());
+            record.is_some_and(|record| record.ask == Some(campaign.urgent))
+        };
+        self.are_all_ready(campaign) && campaign.active().any(has_gone)
     }
 
     /// Some have gone: the others follow, and there is no other set to be looked for.

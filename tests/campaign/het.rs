@@ -163,6 +163,34 @@ fn who_saves_late_is_passed_over_before_anybody_is_requeued() {
 }
 
 #[test]
+fn a_victim_that_an_administrator_requeues_is_no_sign_that_the_others_have_saved() {
+    let mut world = full_cluster();
+    world.jobs.get_mut(&2).unwrap().save_s = Some(9);
+    world.run(6);
+    let now = world.now;
+    world.jobs.get_mut(&1).unwrap().stop(now);
+    world.run(60);
+    assert!(world.position("save 2") < world.position("requeue 3 by command"));
+    assert!(world.happened("start 9") && !world.happened("requeue 1 by command"));
+}
+
+#[test]
+fn a_victim_that_runs_again_before_the_job_has_started_is_left_alone() {
+    let mut world = full_cluster();
+    world.backfill_works = false;
+    while requeues(&world).is_empty() {
+        world.tick();
+    }
+    // An administrator lifts the delay, so that Slurm's backfill scheduler starts it.
+    world.jobs.get_mut(&1).unwrap().state = State::Pending { begin: 0 };
+    world.run(20);
+    assert!(world.jobs[&1].is_running() && !world.happened("start 9"));
+    world.run(150);
+    assert_eq!(requeues(&world).len(), 3, "{:#?}", world.events);
+    assert_at_rest(&world);
+}
+
+#[test]
 fn slurm_that_does_not_start_it_is_given_one_try() {
     let mut world = full_cluster();
     world.backfill_works = false;

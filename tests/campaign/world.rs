@@ -50,7 +50,8 @@ impl Job {
         Record::read(&self.admin_comment)
     }
 
-    fn stop(&mut self, now: i64) {
+    /// Slurm puts it back into the queue.
+    pub fn stop(&mut self, now: i64) {
         self.state = State::Pending { begin: now + 121 };
         self.saving_until = None;
     }
