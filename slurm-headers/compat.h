@@ -120,6 +120,8 @@ SURGENT_FIELD_IS(job_record_t, state_reason, uint32_t);
 SURGENT_FIELD_IS(job_record_t, array_job_id, uint32_t);
 SURGENT_FIELD_IS(job_record_t, array_task_id, uint32_t);
 SURGENT_FIELD_IS(job_record_t, het_job_id, uint32_t);
+SURGENT_FIELD_IS(job_record_t, het_job_list, surgent_list_t);
+SURGENT_FIELD_IS(job_record_t, het_job_offset, uint32_t);
 SURGENT_FIELD_IS(job_record_t, user_id, uint32_t);
 SURGENT_FIELD_IS(job_record_t, priority, uint32_t);
 SURGENT_FIELD_IS(job_record_t, restart_cnt, uint16_t);

@@ -125,7 +125,7 @@ typedef struct surgent_choice {
 #define SURGENT_JOB_MEM_PER_CPU 0x0100u /* request_memory_mib is per CPU, else per node */
 #define SURGENT_JOB_EXEMPT 0x0200u      /* Slurm itself will not let it be preempted now */
 #define SURGENT_JOB_ALL_MEMORY 0x0400u  /* pending: only nodes where no job holds any memory will do */
-#define SURGENT_JOB_UNTESTED 0x0800u    /* pending, and Slurm has not tried to start it yet */
+#define SURGENT_JOB_UNTESTED 0x0800u    /* pending, and as far as is known Slurm has not tried to start it yet */
 #define SURGENT_JOB_OVERCOMMIT 0x1000u  /* pending: its tasks need no CPUs of their own */
 #define SURGENT_JOB_RESERVATION 0x2000u /* pending: it asks for a reservation */
 
@@ -198,6 +198,8 @@ typedef struct surgent_job_view {
 	const char *request_features; /* the --constraint text */
 	const char *request_licenses;
 	const char *reservation;
+	uint32_t het_job_offset; /* which component of `het_job_id` it is, from 0 on */
+	uint32_t het_components; /* of the first component: how many there are; else 0 */
 } surgent_job_view_t;
 
 /* Where the shim puts what it reads. The core fills this in and hands it to surgent_host_t.snapshot. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `surgent plan`, from outside, and the pages that show what it says.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -104,12 +104,11 @@ fn what_is_not_to_be_stopped_is_said_too() {
     assert!(plan(&ending, "900", &[]).contains("have ended by themselves"));
 
     let component = changed(folder.path(), |snapshot| {
-        let waiting = &mut snapshot["facts"]["waiting"][0];
-        (waiting["blocked"], waiting["hindrance"]) = (true.into(), "het_job".into());
+        snapshot["facts"]["waiting"][0]["het"] = json!({"leader": 900, "offset": 0, "of": 2});
     });
-    let said = plan(&component, "900", &[]).replace('\n', " ");
+    let said = plan(&component, "900", &[]).replace("\n ", "");
     assert!(
-        said.contains("part of a heterogeneous job") && said.contains("nobody is stopped"),
+        said.contains("not all components") && said.contains("nobody is stopped"),
         "{said}"
     );
 }
@@ -250,6 +249,34 @@ fn settings_in_the_snapshot_hold_unless_others_are_given() {
         snapshot["settings"] = serde_json::json!({"victims": {"restart_of_tomorrow": 7.0}});
     });
     assert!(refusal(&newer, "900").contains("restart_of_tomorrow"));
+}
+
+#[test]
+fn all_components_of_a_heterogeneous_job_are_planned_for_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let het = changed(folder.path(), |snapshot| {
+        let waiting = snapshot["facts"]["waiting"].as_array_mut().unwrap();
+        waiting[0]["het"] = json!({"leader": 900, "offset": 0, "of": 2});
+        let mut second = waiting[0].clone();
+        second["id"] = 901.into();
+        second["het"] = json!({"leader": 900, "offset": 1});
+        second["request"]["min_nodes"] = 1.into();
+        second["request"]["max_nodes"] = 1.into();
+        waiting.push(second);
+    });
+    // By whichever component it is called.
+    let said: Value = serde_json::from_str(&plan(&het, "901", &["--json"])).unwrap();
+    assert_eq!(
+        said,
+        serde_json::from_str::<Value>(&plan(&het, "900", &["--json"])).unwrap()
+    );
+    assert_eq!((&said["outcome"], &said["urgent"]), (&json!("stop"), &json!(900)));
+    let places = said["components"].as_array().unwrap();
+    let nodes = |at: usize| places[at]["nodes"].as_array().unwrap().clone();
+    assert_eq!((&places[0]["job"], &places[1]["job"]), (&json!(900), &json!(901)));
+    assert_eq!((nodes(0).len(), nodes(1).len()), (2, 1));
+    assert!(!nodes(0).contains(&nodes(1)[0]));
+    assert!(plan(&het, "900", &[]).contains("For job 900: "));
 }
 
 fn snapshot_now() -> i64 {

@@ -5,8 +5,9 @@ mod text;
 mod verdict;
 
 use crate::policy::book::Book;
-use crate::policy::facts::{Facts, Hindrance};
+use crate::policy::facts::{Facts, Hindrance, WaitingJob};
 use crate::policy::ids::{JobId, NodeIndex};
+use crate::policy::party::Party;
 use crate::policy::settings::{Mode, Settings};
 use crate::policy::snapshot::{Snapshot, VERSION};
 use crate::policy::step::step_and_tell;
@@ -91,7 +92,9 @@ fn answer(args: &Args) -> Result<String, String> {
     };
     let id = JobId(args.job);
     let mut facts = snapshot.facts;
-    waiting(&facts, id).map_err(|sentence| format!("{path}: {sentence}"))?;
+    let id = waiting(&facts, id)
+        .map_err(|sentence| format!("{path}: {sentence}"))?
+        .id();
     let verdicts = verdicts(&mut facts, snapshot.book, settings, id);
     if !args.json {
         let texts: Vec<String> = verdicts
@@ -117,7 +120,8 @@ fn answer(args: &Args) -> Result<String, String> {
 
 /// What the planner would decide for `id`: of several tasks of an array for each; never empty.
 fn verdicts(facts: &mut Facts, mut book: Book, mut settings: Settings, id: JobId) -> Vec<Verdict> {
-    for job in facts.waiting.iter_mut().filter(|job| job.id == id) {
+    let is_of_it = |job: &WaitingJob| job.id == id || job.het.is_some_and(|het| het.leader == id);
+    for job in facts.waiting.iter_mut().filter(|job| is_of_it(job)) {
         // The question is what would become of it once Slurm has tried it.
         job.tested = true;
     }
@@ -136,16 +140,13 @@ fn verdicts(facts: &mut Facts, mut book: Book, mut settings: Settings, id: JobId
             Some(campaign) => Standing::in_progress(campaign),
             None => Standing::Hindered {
                 urgent: id,
-                hindrance: hindrance(facts, id),
+                hindrance: Party::of(facts, id)
+                    .and_then(|party| party.hindrance())
+                    .unwrap_or(Hindrance::Other),
             },
         }));
     }
     verdicts
-}
-
-fn hindrance(facts: &Facts, id: JobId) -> Hindrance {
-    let job = facts.waiting.iter().find(|job| job.id == id);
-    job.and_then(|job| job.hindrance).unwrap_or(Hindrance::Other)
 }
 
 fn read(path: &Path) -> Result<String, String> {
@@ -162,10 +163,10 @@ fn read(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// A sentence that says why `id` is no urgent job that waits.
-fn waiting(facts: &Facts, id: JobId) -> Result<(), String> {
-    if facts.waiting.iter().any(|job| job.id == id) {
-        return Ok(());
+/// The urgent job, with all components if it is one of a heterogeneous job; or a sentence that says why it is none.
+fn waiting(facts: &Facts, id: JobId) -> Result<Party<'_>, String> {
+    if let Some(found) = Party::of(facts, id) {
+        return Ok(found);
     }
     let what = if facts.job(id).is_some() {
         format!("job {id} runs; there are plans for urgent jobs that wait")

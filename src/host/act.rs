@@ -29,6 +29,9 @@ const WORKERS_MAX: usize = 8;
 /// The same failure is logged again after this.
 const SAME_FAILURE_AGAIN: Duration = Duration::from_secs(60);
 
+/// One command names at most so many jobs, which is well within its time limit.
+const REQUEUED_MAX: usize = 500;
+
 /// The planner's signal for "look at your record again", which bystanders ignore by default; only a monitor that
 /// asked to be called so is told of a request that was taken back.
 const MONITOR_SIGNAL: &str = "URG";
@@ -55,6 +58,8 @@ pub fn carry_out(
     if commands.is_empty() {
         return Vec::new();
     }
+    // What the facts say of who runs is true of now, not of after other commands.
+    commands.sort_by_key(|action| !matches!(action, Action::Requeue { .. }));
     let runner = Runner::new(core, host, settings);
     let next = AtomicUsize::new(0);
     let asked = Mutex::new(Vec::new());
@@ -184,6 +189,15 @@ impl<'a> Runner<'a> {
                     self.run(&self.scontrol, &args)?;
                 }
                 log::info!("job {job} is {} now", class.as_str());
+                Ok(None)
+            }
+            Action::Requeue { ref jobs } => {
+                for some in jobs.chunks(REQUEUED_MAX) {
+                    let some: Vec<String> = some.iter().map(|job| address(facts, *job)).collect();
+                    // Slurm leaves those alone that have ended meanwhile.
+                    let args = ["requeue".into(), "Incomplete".into(), some.join(",").into()];
+                    self.run(&self.scontrol, &args)?;
+                }
                 Ok(None)
             }
             Action::Say(_) | Action::OpenGate { .. } | Action::ShutGate { .. } | Action::Nudge => Ok(None),

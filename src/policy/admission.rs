@@ -21,8 +21,8 @@ pub fn urgent_priority(het: bool) -> u32 {
     }
 }
 
-const HET_NOTE: &str = "an urgent heterogeneous job goes before all normal jobs, but no job is stopped for it: it waits \
-                        until what is free suffices for all of its components";
+const HET_NOTE: &str = "all components of an urgent heterogeneous job start together, by Slurm's backfill scheduler. Once \
+                        those who make way have saved, that may take another minute";
 
 /// A save that is claimed for later than this from now is not believed.
 const CLOCK_SKEW_MAX_S: Seconds = Seconds(300.0);

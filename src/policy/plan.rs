@@ -9,6 +9,7 @@ use super::facts::{Facts, RunningJob, WaitingJob};
 use super::fit::{Demand, Ledger};
 use super::ids::{JobId, NodeIndex};
 use super::outlook::{Outlook, PricedWays};
+use super::places::Places;
 use super::select::{Candidate, Selection, Terms, select, soonest};
 use super::settings::Settings;
 use super::units::{Seconds, UnixTime};
@@ -58,6 +59,18 @@ pub struct Plan {
     pub refused: BTreeMap<JobId, Refusal>,
     /// Whose report was not believed, and why.
     pub disbelieved: BTreeMap<JobId, Vec<Disbelief>>,
+    /// Of a heterogeneous job: where each component is expected to run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<ComponentPlace>,
+}
+
+/// Where a component of a heterogeneous job is expected to run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ComponentPlace {
+    /// Which.
+    pub job: JobId,
+    /// Where.
+    pub nodes: Vec<NodeIndex>,
 }
 
 /// One victim of a plan.
@@ -93,6 +106,16 @@ pub struct Wait {
     pub instead_of_gpu_s: Option<f64>,
 }
 
+impl Plan {
+    /// The nodes of each component, in their order; of a job that is none, all in one.
+    pub fn places(&self) -> Places {
+        match self.components[..] {
+            [] => vec![self.nodes.clone()],
+            _ => self.components.iter().map(|place| place.nodes.clone()).collect(),
+        }
+    }
+}
+
 /// What earlier decisions mean for a plan.
 #[derive(Clone, Debug, Default)]
 pub struct Constraints {
@@ -126,16 +149,8 @@ pub fn plan_within(
     if let Some(nodes) = ledger.fits(&demand) {
         return Outcome::Fits { nodes };
     }
-    let case = Case {
-        facts: outlook.facts,
-        settings: outlook.settings,
-        ledger,
-        urgent,
-        constraints,
-        helpful: helpful(outlook, &demand, constraints.patience_over),
-        demand,
-    };
-    case.decide()
+    let may_use = |node| demand.may_use(node);
+    Case::new(outlook, ledger, urgent, constraints, may_use).decide(&demand)
 }
 
 /// A job on a node that the urgent job may use.
@@ -146,13 +161,17 @@ struct Helpful<'a> {
 }
 
 /// All of these, by id.
-fn helpful<'a>(outlook: &'a Outlook<'_>, demand: &Demand, patience_over: bool) -> Vec<Helpful<'a>> {
+fn helpful<'a>(
+    outlook: &'a Outlook<'_>,
+    may_use: impl Fn(NodeIndex) -> bool,
+    patience_over: bool,
+) -> Vec<Helpful<'a>> {
     let jobs = outlook.facts.running.iter().zip(outlook.beliefs());
     let mut helpful: Vec<_> = jobs
         .zip(outlook.ways(patience_over))
         .filter(|((job, _), _)| {
             let mut nodes = job.holdings.iter().map(|holding| holding.node);
-            nodes.any(|node| demand.may_use(node))
+            nodes.any(&may_use)
         })
         .map(|((job, belief), ways)| Helpful { job, belief, ways })
         .collect();
@@ -161,24 +180,52 @@ fn helpful<'a>(outlook: &'a Outlook<'_>, demand: &Demand, patience_over: bool) -
 }
 
 /// What a plan is made from.
-struct Case<'a> {
+pub(super) struct Case<'a> {
     facts: &'a Facts,
     ledger: &'a Ledger,
     urgent: &'a WaitingJob,
     constraints: &'a Constraints,
     settings: &'a Settings,
     helpful: Vec<Helpful<'a>>,
-    demand: Demand,
 }
 
 /// A job that may be stopped, and what each way of doing so costs.
-struct Stoppable<'a> {
+pub(super) struct Stoppable<'a> {
     job: &'a RunningJob,
     ways: &'a PricedWays,
 }
 
+/// Everybody on the nodes in question.
+pub(super) struct Field<'a> {
+    /// Who may be stopped, by id.
+    pub stoppable: Vec<Stoppable<'a>>,
+    /// The same, as a choice is made among them.
+    pub candidates: Vec<Candidate<'a>>,
+    /// Who may not.
+    pub refused: BTreeMap<JobId, Refusal>,
+}
+
 impl<'a> Case<'a> {
-    fn decide(&self) -> Outcome {
+    /// For `urgent`, which may use these nodes.
+    pub fn new(
+        outlook: &'a Outlook<'_>,
+        ledger: &'a Ledger,
+        urgent: &'a WaitingJob,
+        constraints: &'a Constraints,
+        may_use: impl Fn(NodeIndex) -> bool,
+    ) -> Self {
+        Self {
+            facts: outlook.facts,
+            ledger,
+            urgent,
+            constraints,
+            settings: outlook.settings,
+            helpful: helpful(outlook, may_use, constraints.patience_over),
+        }
+    }
+
+    /// Looks at everybody.
+    pub fn field(&self) -> Field<'a> {
         let mut refused = BTreeMap::new();
         let mut stoppable = Vec::new();
         let mut candidates = Vec::new();
@@ -197,19 +244,29 @@ impl<'a> Case<'a> {
                 }
             }
         }
+        Field {
+            stoppable,
+            candidates,
+            refused,
+        }
+    }
+
+    fn decide(&self, demand: &Demand) -> Outcome {
+        let field = self.field();
         let wait_weight = self.settings.urgent.wait_weight;
-        let selection = self
-            .demand
+        let selection = demand
             .ways()
-            .filter_map(|way| select(self.ledger, way, &candidates, wait_weight))
+            .filter_map(|way| select(self.ledger, way, &field.candidates, wait_weight))
             .min_by(|a, b| a.total_gpu_s.total_cmp(&b.total_gpu_s));
         let total_gpu_s = selection.as_ref().map(|selection| selection.total_gpu_s);
-        if let Some(wait) = self.wait(total_gpu_s) {
+        if let Some(wait) = self.wait(demand, total_gpu_s) {
             return Outcome::Wait(wait);
         }
         match selection {
-            Some(selection) => Outcome::Stop(self.plan(selection, &stoppable, refused)),
-            None => Outcome::NoSet { refused },
+            Some(selection) => Outcome::Stop(self.plan(selection, field)),
+            None => Outcome::NoSet {
+                refused: field.refused,
+            },
         }
     }
 
@@ -236,16 +293,12 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn plan(
-        &self,
-        selection: Selection,
-        stoppable: &[Stoppable<'_>],
-        refused: BTreeMap<JobId, Refusal>,
-    ) -> Plan {
+    /// The plan to stop those whom `selection` names.
+    pub fn plan(&self, selection: Selection, field: Field<'_>) -> Plan {
         let victims: Vec<Victim> = selection
             .victims
             .iter()
-            .map(|&(at, way)| self.victim(&stoppable[at], way))
+            .map(|&(at, way)| self.victim(&field.stoppable[at], way))
             .collect();
         let disbelieved = self
             .helpful
@@ -262,7 +315,8 @@ impl<'a> Case<'a> {
             total_gpu_s: selection.total_gpu_s,
             at_least_gpu_s: selection.at_least_gpu_s,
             victims,
-            refused,
+            refused: field.refused,
+            components: Vec::new(),
             disbelieved: disbelieved
                 .map(|helpful| (helpful.job.id, helpful.belief.disbelief.to_vec()))
                 .collect(),
@@ -288,7 +342,7 @@ impl<'a> Case<'a> {
 
     /// To wait for jobs that end by themselves, where that weighs no more than `stopping_gpu_s` and ends within the
     /// urgent job's patience.
-    fn wait(&self, stopping_gpu_s: Option<f64>) -> Option<Wait> {
+    fn wait(&self, demand: &Demand, stopping_gpu_s: Option<f64>) -> Option<Wait> {
         let urgent = &self.settings.urgent;
         // Counted from the submission: a job whose end is foretold again and again cannot draw this out.
         let most_s = urgent.wait_max_s.0.min(urgent.patience_s.0);
@@ -309,8 +363,7 @@ impl<'a> Case<'a> {
         if ending.is_empty() {
             return None;
         }
-        let soonest = self
-            .demand
+        let soonest = demand
             .ways()
             .filter_map(|way| soonest(self.ledger, way, &ending))
             .min_by(|a, b| a.after_s.total_cmp(&b.after_s))?;

@@ -182,7 +182,7 @@ fn an_urgent_heterogeneous_job_comes_right_behind_the_others_and_its_user_is_tol
     let second = submit(b"urgent", SURGENT_REQUEST_HET);
     assert_eq!([first.code, second.code], [0, 0]);
     assert_eq!([first.priority, second.priority], [Some(plain - 1); 2]);
-    assert!(first.message.unwrap().contains("no job is stopped for it"));
+    assert!(first.message.unwrap().contains("start together"));
     assert_eq!(second.message, None);
     let normal = submit(b"epochs=90", SURGENT_REQUEST_HET | SURGENT_REQUEST_HET_FIRST);
     assert_eq!((normal.priority, normal.message), (None, None));

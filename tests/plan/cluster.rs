@@ -91,6 +91,7 @@ pub fn random(dice: &mut Dice, size: Size) -> (Facts, Settings) {
         blocked: false,
         hindrance: None,
         tasks: 1,
+        het: None,
         tested: true,
         request,
         record: None,

@@ -4,6 +4,7 @@
 mod climb;
 mod cluster;
 mod documentation;
+mod het;
 mod kept;
 mod large;
 mod long;

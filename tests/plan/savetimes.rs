@@ -48,6 +48,7 @@ fn cluster(jobs: &[(u32, &str)]) -> Facts {
         });
     }
     facts.waiting.push(WaitingJob {
+        het: None,
         id: JobId(900),
         priority: 1,
         submit: UnixTime(NOW - 100),

@@ -352,6 +352,7 @@ fn cluster(running: Vec<RunningJob>) -> Facts {
             ..Request::default()
         },
         tasks: 1,
+        het: None,
         record: None,
         admin_comment: Vec::new(),
     });

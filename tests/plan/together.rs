@@ -6,7 +6,7 @@ use crate::oracle;
 use std::collections::{BTreeMap, BTreeSet};
 use surgent::policy::admission::urgent_priority;
 use surgent::policy::book::{Action, Book};
-use surgent::policy::facts::{Facts, Hindrance};
+use surgent::policy::facts::{Component, Facts, Hindrance};
 use surgent::policy::fit::{Demand, Ledger};
 use surgent::policy::ids::JobId;
 use surgent::policy::plan::{Constraints, plan};
@@ -97,38 +97,51 @@ fn no_job_makes_way_twice_and_each_urgent_job_fits_beside_those_before_it() {
 
 /// Slurm's main scheduler starts nothing behind a heterogeneous job, so such a job must not stand before other urgent ones.
 #[test]
-fn heterogeneous_jobs_stand_behind_other_urgent_jobs_and_nobody_is_asked_for_them() {
-    for seed in 0..100 {
+fn heterogeneous_jobs_stand_and_are_served_behind_other_urgent_jobs() {
+    let mut served = 0;
+    for seed in 0..200 {
         let (mut facts, settings) = crowd(seed);
         facts.waiting.truncate(1);
+        facts.waiting[0].priority = urgent_priority(false);
         let plain = facts.waiting[0].clone();
-        for (id, priority, hindrance) in [
-            (2_000_000, 7, Hindrance::HetJob),
-            (2_000_001, urgent_priority(true), Hindrance::HetJob),
-            (2_000_002, 0, Hindrance::Held),
-        ] {
+        let alone: Vec<Action> = step(&mut Book::default(), &facts, &settings);
+        let leader = JobId(2_000_000);
+        for (offset, priority) in [(0, 7), (1, urgent_priority(true))] {
             let mut component = plain.clone();
-            component.id = JobId(id);
+            component.id = JobId(leader.0 + offset);
             component.priority = priority;
-            (component.blocked, component.hindrance) = (true, Some(hindrance));
+            component.het = Some(Component {
+                leader,
+                offset,
+                of: (offset == 0).then_some(2),
+            });
             facts.waiting.push(component);
         }
-        let mut places = BTreeMap::new();
-        for action in step(&mut Book::default(), &facts, &settings) {
-            match action {
-                Action::Ask { urgent, .. } => assert_eq!(urgent, plain.id, "seed {seed}"),
-                Action::Reclass { job, het, .. } => {
-                    places.insert(job, urgent_priority(het));
-                }
-                _ => {}
-            }
-        }
-        let expected = [
-            (plain.id, urgent_priority(false)),
-            (JobId(2_000_000), urgent_priority(true)),
-        ];
-        assert_eq!(places, BTreeMap::from(expected), "seed {seed}");
+        let mut held = plain.clone();
+        (held.id, held.priority) = (JobId(3_000_000), 0);
+        (held.blocked, held.hindrance) = (true, Some(Hindrance::Held));
+        facts.waiting.push(held);
+
+        let together = step(&mut Book::default(), &facts, &settings);
+        let place = |action: &Action| match action {
+            Action::Reclass { job, het, .. } => Some((*job, urgent_priority(*het))),
+            _ => None,
+        };
+        let places: Vec<_> = together.iter().filter_map(place).collect();
+        assert_eq!(places, [(leader, urgent_priority(true))], "seed {seed}");
+        let asked = |actions: &[Action], of: JobId| -> BTreeSet<JobId> {
+            let asked = actions.iter().filter_map(|action| match action {
+                Action::Ask { job, urgent, .. } if *urgent == of => Some(*job),
+                _ => None,
+            });
+            asked.collect()
+        };
+        assert_eq!(asked(&alone, plain.id), asked(&together, plain.id), "seed {seed}");
+        let for_het = asked(&together, leader);
+        assert!(for_het.is_disjoint(&asked(&together, plain.id)), "seed {seed}");
+        served += usize::from(!for_het.is_empty());
     }
+    assert!(served > 20, "{served}");
 }
 
 #[test]

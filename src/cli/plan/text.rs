@@ -34,6 +34,7 @@ fn describe_progress(urgent: JobId, phase: PhaseName, victims: &[JobId]) -> Stri
         PhaseName::Saving => "its victims are asked to save",
         PhaseName::Open => "its victims have saved, and Slurm may stop them",
         PhaseName::Releasing => "it is being wound up",
+        PhaseName::Requeued => "all have saved and are put back into the queue at once",
         PhaseName::GivenUp => "Slurm did not start the job, and it is given up for now",
     };
     let jobs: Vec<String> = victims.iter().map(JobId::to_string).collect();

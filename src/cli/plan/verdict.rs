@@ -39,6 +39,7 @@ pub(super) enum Standing {
 pub(super) enum PhaseName {
     Saving,
     Open,
+    Requeued,
     Releasing,
     GivenUp,
 }
@@ -50,6 +51,7 @@ impl Standing {
             phase: match campaign.phase {
                 Phase::Saving => PhaseName::Saving,
                 Phase::Open { .. } => PhaseName::Open,
+                Phase::Requeued { .. } => PhaseName::Requeued,
                 Phase::Releasing { .. } => PhaseName::Releasing,
                 Phase::GivenUp { .. } => PhaseName::GivenUp,
             },

@@ -9,7 +9,7 @@ use super::abi;
 use super::guard::{Hook, hook};
 use super::users::Users;
 use crate::policy::directives::{self, Urgency};
-use crate::policy::facts::{Facts, Hindrance, ParkedJob, WaitingJob};
+use crate::policy::facts::{Component, Facts, Hindrance, ParkedJob, WaitingJob};
 use crate::policy::ids::JobId;
 use crate::policy::record::Record;
 use crate::policy::units::UnixTime;
@@ -163,6 +163,7 @@ impl Collector {
                 tested: view.flags & abi::SURGENT_JOB_UNTESTED == 0,
                 request,
                 tasks: view.array_tasks,
+                het: component(view),
                 record,
                 admin_comment: admin_comment.to_vec(),
             });
@@ -259,6 +260,14 @@ unsafe fn take<View>(context: *mut c_void, view: *const View, put: impl FnOnce(&
     }
 }
 
+fn component(view: &abi::surgent_job_view_t) -> Option<Component> {
+    (view.het_job_id != 0).then(|| Component {
+        leader: JobId(view.het_job_id),
+        offset: view.het_job_offset,
+        of: (view.het_components != 0).then_some(view.het_components),
+    })
+}
+
 fn hindrance(view: &abi::surgent_job_view_t, now: UnixTime) -> Option<Hindrance> {
     if view.flags & abi::SURGENT_JOB_COMPLETING != 0 {
         return Some(Hindrance::Completing);
@@ -277,8 +286,7 @@ fn hindrance(view: &abi::surgent_job_view_t, now: UnixTime) -> Option<Hindrance>
         _ => Some(Hindrance::Other),
     };
     let too_early = (view.begin_time > now.0).then_some(Hindrance::Date);
-    let het = (view.flags & abi::SURGENT_JOB_HET != 0).then_some(Hindrance::HetJob);
-    known.or(too_early).or(het)
+    known.or(too_early)
 }
 
 #[cfg(test)]
