@@ -263,6 +263,7 @@ fn begin(
     // Who makes way for others, or whose own end is waited for. Each plan adds to these.
     let mut barred = claimed(&book.campaigns, None);
     let mut hopeless = None;
+    let mut previous = None;
     for urgent in waiting {
         let id = urgent.id();
         // One task of an array is like the other.
@@ -283,6 +284,18 @@ fn begin(
         if !matches!(outcome, Outcome::Fits { .. }) {
             book.fitting.remove(&id);
         }
+        let sentence = match &outcome {
+            Outcome::Fits { .. } => None,
+            Outcome::Wait(wait) => Some(notes::wait(wait)),
+            Outcome::NoSet { refused } => Some(notes::no_set(id, refused)),
+            Outcome::Stop(plan) => Some(notes::plan(plan, facts)),
+        };
+        // In shadow mode nothing becomes of a plan, so all tasks of an array are planned for in every step. What is said
+        // of the first of them is enough.
+        let again = previous.replace(id) == Some(id) && settings.mode == Mode::Shadow;
+        if let Some(sentence) = sentence.filter(|_| !again) {
+            say(&mut book.said, actions, id, sentence);
+        }
         match &outcome {
             Outcome::Fits { nodes } => {
                 // A heterogeneous job's are not told apart there.
@@ -298,14 +311,9 @@ fn begin(
                 barred.extend(wait.for_jobs.iter().map(|job| (*job, Refusal::Claimed)));
                 let places = [wait.nodes.clone()];
                 set_aside(ledger, facts, urgent, wait.for_jobs.iter(), &places);
-                say(&mut book.said, actions, id, notes::wait(wait));
             }
-            Outcome::NoSet { refused } => {
-                hopeless = Some(id);
-                say(&mut book.said, actions, id, notes::no_set(id, refused));
-            }
+            Outcome::NoSet { .. } => hopeless = Some(id),
             Outcome::Stop(plan) => {
-                say(&mut book.said, actions, id, notes::plan(plan, facts));
                 let victims = plan.victims.iter().map(|victim| &victim.job);
                 set_aside(ledger, facts, urgent, victims, &plan.places());
                 if settings.mode == Mode::On {

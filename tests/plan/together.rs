@@ -10,6 +10,7 @@ use surgent::policy::facts::{Component, Facts, Hindrance};
 use surgent::policy::fit::{Demand, Ledger};
 use surgent::policy::ids::JobId;
 use surgent::policy::plan::{Constraints, plan};
+use surgent::policy::settings::Mode;
 use surgent::policy::step::step;
 
 const SEEDS: u64 = 1500;
@@ -184,4 +185,29 @@ fn the_order_in_which_jobs_are_listed_changes_nothing() {
             "seed {seed}"
         );
     }
+}
+
+#[test]
+fn in_shadow_mode_the_plans_for_an_array_are_said_once() {
+    let mut arrays = 0;
+    for seed in 0..200 {
+        let (mut facts, mut settings) = crowd(seed);
+        settings.mode = Mode::Shadow;
+        for job in facts.waiting.iter_mut().filter(|job| job.het.is_none()) {
+            job.tasks = 3;
+        }
+        let mut book = Book::default();
+        let said = |actions: Vec<Action>| {
+            let said = actions
+                .into_iter()
+                .filter(|action| matches!(action, Action::Say(_)));
+            said.count()
+        };
+        let at_first = said(step(&mut book, &facts, &settings));
+        arrays += usize::from(at_first > 0);
+        for _ in 0..2 {
+            assert_eq!(said(step(&mut book, &facts, &settings)), 0, "seed {seed}");
+        }
+    }
+    assert!(arrays > 20, "{arrays}");
 }
