@@ -268,6 +268,9 @@ fn a_crash_at_any_second_ends_well_with_and_without_the_state_file() {
             let let_off = world.events.iter().any(|event| event.starts_with("call off"));
             assert!(!let_off, "crash at {second}: {:?}", world.events);
             assert_eq!(requeues(&world).len(), 3, "crash at {second}: {:?}", world.events);
+            let started = world.position("start 10");
+            let restored = world.events.iter().position(|event| event.starts_with("restore"));
+            assert!(Some(started) < restored, "crash at {second}: {:?}", world.events);
             assert_at_rest(&world);
         }
     }

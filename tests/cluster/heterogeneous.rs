@@ -213,6 +213,31 @@ fn slurmctld_killed_while_victims_save_goes_on_when_it_is_back() -> Outcome {
 }
 
 #[test]
+fn slurmctld_killed_when_it_has_just_requeued_the_victims_requeues_nobody_twice() -> Outcome {
+    on_cluster(often(), |cluster| {
+        let trainees = four(cluster, |training| training.lasting(10, 0.1).option("--save-s=6"))?;
+        let leader = submit_urgent(cluster, [1, 2])?;
+        let victims = wait_for_requests(cluster, &trainees, leader, 3)?;
+        wait_for_log(cluster, "surgent: requeueing jobs")?;
+        cluster.kill_controller()?;
+        cluster.start_controller()?;
+        cluster.wait_for_output("het", "urgent", 2 * LIMIT)?;
+        cluster.wait_for_all(&components(leader), "COMPLETED")?;
+        for (position, trainee) in trainees.iter().enumerate() {
+            assert_finishes_whole(cluster, trainee)?;
+            let stopped = u32::from(victims.contains(&position));
+            assert_eq!(
+                cluster.job(trainee.id)?.restarts(),
+                stopped,
+                "restarts of {}",
+                trainee.name
+            );
+        }
+        cluster.controller_is_well()
+    })
+}
+
+#[test]
 fn its_user_is_told_once_how_it_starts() -> Outcome {
     on_cluster(often(), |cluster| {
         let mut sbatch = cluster.command("sbatch");
