@@ -11,4 +11,5 @@ pub mod cli;
 pub mod host;
 pub mod monitor;
 pub mod policy;
+pub mod progress;
 pub mod slurm;

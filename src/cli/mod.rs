@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod plan;
+mod progress;
 mod report;
 mod run;
 
@@ -26,6 +27,7 @@ enum Command {
     Run(run::Args),
     Report(report::Args),
     Plan(plan::Args),
+    Progress(progress::Args),
 }
 
 /// Runs the `surgent` command and returns its exit code.
@@ -34,6 +36,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::main(args),
         Command::Report(args) => report::main(&args),
         Command::Plan(args) => plan::main(&args),
+        Command::Progress(args) => progress::main(&args),
     }
 }
 

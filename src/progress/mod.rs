@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Reads from a training program's output how far the training is.
+//!
+//! Pure: bytes in, a [`Reading`] out; no clock and no I/O. [`lines`] cuts the bytes into the pieces that a terminal would
+//! have shown, each format's reader says what a piece states ([`sight`]), and [`tracker`] puts the statements together.
+//! "Unknown" stays unknown; it never becomes 0 %.
+#![forbid(unsafe_code)]
+
+mod bars;
+mod cursor;
+mod duration;
+mod epochs;
+mod lines;
+mod marks;
+pub mod pace;
+mod pairs;
+pub mod pattern;
+mod ranks;
+mod rates;
+mod reading;
+mod sight;
+mod stamps;
+mod steps;
+mod table;
+mod timing;
+mod tracker;
+mod words;
+
+pub use reading::Reading;
+
+use lines::{Lines, Piece};
+use pattern::Pattern;
+use sight::{Mark, Sight};
+use table::Table;
+use tracker::Tracker;
+
+/// Follows one output.
+#[derive(Clone, Debug, Default)]
+pub struct Reader {
+    lines: Lines,
+    digest: Digest,
+}
+
+/// What has been read so far.
+#[derive(Clone, Debug, Default)]
+struct Digest {
+    pattern: Option<Pattern>,
+    tracker: Tracker,
+    table: Table,
+    /// Which of several processes that write into one output is followed: the first that says something of progress.
+    rank: Option<u32>,
+    low: Vec<u8>,
+}
+
+impl Reader {
+    /// Reads the formats of the common frameworks, or only what `pattern` finds.
+    pub fn new(pattern: Option<Pattern>) -> Self {
+        let digest = Digest {
+            pattern,
+            ..Digest::default()
+        };
+        Self {
+            lines: Lines::default(),
+            digest,
+        }
+    }
+
+    /// Takes the next bytes. The result does not depend on how they are divided.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        let Self { lines, digest } = self;
+        lines.feed(bytes, |piece| digest.piece(piece));
+    }
+
+    /// Bytes were passed over.
+    pub fn skip(&mut self) {
+        self.lines.forget();
+    }
+
+    /// The program was started again.
+    pub fn restart(&mut self) {
+        self.lines.forget();
+        self.digest.tracker.restart();
+    }
+
+    /// What is known by the lines that are complete.
+    pub fn reading(&self) -> Reading {
+        self.digest.tracker.reading()
+    }
+
+    /// What is known if nothing more comes: the last line counts although its end is missing.
+    pub fn last_reading(&self) -> Reading {
+        let mut digest = self.digest.clone();
+        self.lines.rest(|piece| digest.piece(piece));
+        digest.tracker.reading()
+    }
+}
+
+impl Digest {
+    fn piece(&mut self, piece: Piece<'_>) {
+        if let Some(pattern) = &self.pattern {
+            let whole = if piece.is_cut {
+                without_last_number(piece.text)
+            } else {
+                piece.text
+            };
+            if let Some((sight, finished)) = pattern.read(whole) {
+                self.tracker.see(&sight, None);
+                if finished {
+                    self.tracker.mark(Mark::Finished);
+                }
+            }
+            return;
+        }
+        let has_digit = piece.text.iter().any(u8::is_ascii_digit);
+        self.low.clear();
+        self.low.extend(piece.text.iter().map(u8::to_ascii_lowercase));
+        let low = std::mem::take(&mut self.low);
+        if has_digit || marks::may_be_mark(&low) {
+            let text = if piece.is_cut {
+                without_last_number(&low)
+            } else {
+                &low
+            };
+            self.text(text, piece.is_below);
+        }
+        self.low = low;
+    }
+
+    fn text(&mut self, text: &[u8], is_below: bool) {
+        let (rank, text) = ranks::split(text);
+        let is_other = rank.is_some() && self.rank.is_some() && rank != self.rank;
+        if is_other || text.starts_with(b"surgent: ") && !text.ends_with(b"starting the program again") {
+            return;
+        }
+        let stamp_s = stamps::seconds(text);
+        if let Some(elapsed_s) = stamps::elapsed_s(text) {
+            return self.tracker.stamp(elapsed_s);
+        }
+        let sight = self.sight(text, is_below);
+        if let Some(sight) = &sight {
+            self.rank = self.rank.or(rank);
+            self.tracker.see(sight, stamp_s);
+        }
+        marks::read(text, |mark| self.tracker.mark(mark));
+    }
+
+    fn sight(&mut self, text: &[u8], is_below: bool) -> Option<Sight> {
+        if let Some(sight) = self.table.read(text) {
+            return Some(sight);
+        }
+        if text.contains(&b'{')
+            && let Some(sight) = pairs::read(text)
+        {
+            return Some(sight);
+        }
+        match bars::read(text) {
+            // An unnamed bar below another is an evaluation, unless the upper one counts epochs.
+            Some(bars::Bar::Training(sight))
+                if is_below && sight.epoch.is_none() && !self.tracker.counts_epochs() =>
+            {
+                return None;
+            }
+            Some(bars::Bar::Training(sight)) => return Some(sight),
+            Some(bars::Bar::Other) => return None,
+            None => {}
+        }
+        timm(text)
+            .or_else(|| epochs::read(text))
+            .or_else(|| steps::read(text))
+    }
+}
+
+/// timm and Swin: `Train: 0 [ 200/10009 (  2%)]`, `Train: [30/300][100/1251]`, both counted from 0.
+fn timm(text: &[u8]) -> Option<Sight> {
+    use bstr::ByteSlice;
+    use sight::{Base, Epoch, Means, Scope, Steps, Times};
+    let at = text.find("train: ")?;
+    let mut cursor = cursor::Cursor::new(text, at + "train: ".len());
+    let is_swin = cursor.take(b"[");
+    let (number, epochs) = match is_swin {
+        true => cursor.ratio().map(|ratio| (ratio.done, ratio.total))?,
+        false => (cursor.whole()?, None),
+    };
+    cursor.skip(b" ]", 4);
+    if !cursor.take(b"[") {
+        return None;
+    }
+    cursor.skip(b" ", 12);
+    let ratio = cursor.ratio()?;
+    Some(Sight {
+        format: if is_swin { "Swin" } else { "timm" },
+        epoch: Some(Epoch {
+            number,
+            means: Means::Inside,
+            base: Base::Zero,
+        }),
+        epochs,
+        steps: Some(Steps {
+            done: ratio.done + 1.0,
+            total: ratio.total,
+            scope: Scope::Epoch,
+        }),
+        times: Times {
+            step_s: rates::step_s(cursor.rest()),
+            left_s: rates::eta_s(cursor.rest()),
+            ..Times::default()
+        },
+        ..Sight::default()
+    })
+}
+
+/// A text whose end may be missing, without a number at its end, which may be half of one.
+fn without_last_number(text: &[u8]) -> &[u8] {
+    let is_of_number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    let length = text.iter().rev().take_while(|byte| is_of_number(byte)).count();
+    &text[..text.len() - length]
+}
