@@ -267,7 +267,8 @@ fn means(head: &[u8], rest: &[u8]) -> Means {
     if has_any(near, &END) || has_any(rest, &END) {
         return Means::Over;
     }
-    const NOT_RESULTS: [&str; 9] = [
+    const NOT_RESULTS: [&str; 10] = [
+        "batch:",
         "learning rate",
         "reducing",
         "adjusting",

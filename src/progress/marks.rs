@@ -3,7 +3,6 @@
 //! in lower case.
 
 use super::cursor::{Cursor, begins_word};
-use super::duration;
 use super::pairs::train_runtime_s;
 use super::sight::Mark;
 use super::words::has;
@@ -189,10 +188,4 @@ pub fn may_be_mark(text: &[u8]) -> bool {
         || has(text, "best")
         || has(text, "traceback")
         || has(text, "done")
-}
-
-/// A duration that a line gives for the whole training, unused where it is none.
-pub fn took_s(text: &[u8]) -> Option<f64> {
-    let at = text.find("training took")?;
-    duration::seconds(&text[at + "training took".len()..])
 }

@@ -132,6 +132,9 @@ impl Digest {
         if is_other || text.starts_with(b"surgent: ") && !text.ends_with(b"starting the program again") {
             return;
         }
+        if words::has(text, "v_num=") || words::has(text, "`trainer.fit`") || text.starts_with(b"gpu available: ") {
+            self.tracker.name_framework("Lightning");
+        }
         let stamp_s = stamps::seconds(text);
         if let Some(elapsed_s) = stamps::elapsed_s(text) {
             return self.tracker.stamp(elapsed_s);

@@ -95,6 +95,14 @@ impl Pace {
         }
     }
 
+    /// Seconds per epoch by however little was seen, where [`Self::epoch_s`] waits for more.
+    pub fn rough_epoch_s(&self) -> Option<f64> {
+        let (anchor, last) = (self.anchor?, self.last?);
+        let epochs = last.epoch - anchor.epoch;
+        let seconds = last.at.saturating_sub(anchor.at).as_secs_f64();
+        self.middle_piece().or_else(|| (epochs > 0.0 && seconds > 0.0).then(|| seconds / epochs))
+    }
+
     /// Half the distance between the quartiles of what [`Self::epoch_s`] is the median of.
     pub fn spread_s(&self) -> Option<f64> {
         let mut values = self.whole_epochs();
@@ -191,9 +199,12 @@ impl Pace {
 
     fn by_pieces(&self) -> Option<f64> {
         let epochs: f64 = self.pieces.iter().map(|piece| piece.epochs).sum();
-        if self.pieces.len() < PIECES_MIN && epochs < 0.5 {
-            return None;
-        }
+        (self.pieces.len() >= PIECES_MIN || epochs >= 0.5).then(|| self.middle_piece())?
+    }
+
+    /// The median piece, each counted by its length.
+    fn middle_piece(&self) -> Option<f64> {
+        let epochs: f64 = self.pieces.iter().map(|piece| piece.epochs).sum();
         let mut sorted: Vec<Piece> = self.pieces.iter().copied().collect();
         sorted.sort_by(|one, other| one.epoch_s.total_cmp(&other.epoch_s));
         let mut done = 0.0;

@@ -78,11 +78,12 @@ pub fn read(text: &[u8]) -> Option<Sight> {
     {
         return None;
     }
+    let is_huggingface = ["'learning_rate'", "'train_runtime'", "'grad_norm'"].iter().any(|key| has(text, key));
     let is_float = raw(text, "epoch").is_some_and(|raw| raw.find_byte(b'.').is_some_and(|dot| dot < 8));
     // fairseq and OpenMMLab in JSON, DETR's log.txt, others.
     let done = value("update")
         .filter(|_| has(text, "num_updates"))
-        .or(epoch.filter(|_| is_float || has(text, "'learning_rate'") || times.elapsed_s.is_some()));
+        .or(epoch.filter(|_| is_float || is_huggingface || times.elapsed_s.is_some()));
     let epoch = match (done, epoch) {
         (Some(done), _) => Some(Epoch {
             number: done,
@@ -103,7 +104,7 @@ pub fn read(text: &[u8]) -> Option<Sight> {
         (None, None) => None,
     };
     let format = match () {
-        () if has(text, "'learning_rate'") || has(text, "'train_runtime'") => "Hugging Face Trainer",
+        () if is_huggingface => "Hugging Face Trainer",
         () if has(text, "\"current_steps\"") => "LLaMA-Factory",
         () if text.contains(&b'"') => "JSON lines",
         () => "dictionaries",

@@ -123,7 +123,7 @@ impl Timing {
     ) -> Option<(f64, Option<f64>)> {
         place?;
         let stated = without_first(self.stated.all());
-        let by_rate = self.by_rate.all();
+        let by_rate = without_start(self.by_rate.all());
         let is_coarse = stated
             .iter()
             .all(|seconds| *seconds < COARSE_S && seconds.fract() == 0.0);
@@ -153,15 +153,25 @@ impl Timing {
         if let (Some(run_steps), Some(epochs), false) = (run_steps, epochs, steps.is_empty()) {
             return Some((median(&steps) * run_steps / epochs, None));
         }
-        let (left_s, then) = self.run_left_s?;
-        let left = epochs? - then?;
-        (left > 0.0 && left_s > 0.0).then(|| (left_s / left, None))
+        let by_run = self.run_left_s.and_then(|(left_s, then)| {
+            let left = epochs? - then?;
+            (left > 0.0 && left_s > 0.0).then(|| left_s / left)
+        });
+        by_run.or_else(|| self.by_clock.rough_epoch_s()).map(|epoch_s| (epoch_s, None))
     }
 }
 
 /// The first epoch contains the start of the program.
 fn without_first(mut values: Vec<f64>) -> Vec<f64> {
     if values.len() > 2 && values.len() < VALUES {
+        values.remove(0);
+    }
+    values
+}
+
+/// The first rate is that of a program that is still starting.
+fn without_start(mut values: Vec<f64>) -> Vec<f64> {
+    if values.len() > 1 && values.len() < VALUES {
         values.remove(0);
     }
     values

@@ -12,6 +12,9 @@ const CONTRADICTIONS: u32 = 4;
 /// An unnamed bar of less than this part of the steps of the one before is an evaluation.
 const EVALUATION_PART: f64 = 0.25;
 
+/// Names of formats that say nothing of the framework.
+const GENERAL: [&str; 2] = ["epoch lines", "step lines"];
+
 /// More epochs, or steps, are not believed.
 const COUNT_MAX: f64 = 1e9;
 
@@ -19,6 +22,7 @@ const COUNT_MAX: f64 = 1e9;
 #[derive(Clone, Debug, Default)]
 pub struct Tracker {
     format: Option<&'static str>,
+    framework: Option<&'static str>,
     /// Epochs that were completed before the one under way; with a fraction where the program prints one.
     epoch: Option<f64>,
     is_fractional: bool,
@@ -67,7 +71,10 @@ impl Tracker {
         };
         self.counted_epochs |= sight.format == OVER_EPOCHS;
         if taken {
-            self.format = Some(sight.format);
+            // A name that says more stays.
+            if !GENERAL.contains(&sight.format) || self.format.is_none_or(|format| GENERAL.contains(&format)) {
+                self.format = Some(sight.format);
+            }
             self.timing
                 .see(&sight.times, self.fraction, self.steps, stamp_s, self.place());
         }
@@ -81,6 +88,11 @@ impl Tracker {
     /// A moment of the log's own clock that belongs to the last line of progress.
     pub fn stamp(&mut self, stamp_s: f64) {
         self.timing.stamp(stamp_s, self.place());
+    }
+
+    /// The output names the framework that writes it.
+    pub fn name_framework(&mut self, name: &'static str) {
+        self.framework = Some(name);
     }
 
     /// A line speaks of the run.
@@ -122,7 +134,10 @@ impl Tracker {
         };
         let known = self.timing.epoch_s(self.place(), epochs, run_total);
         Reading {
-            format: self.format,
+            format: self.format.map(|format| match (format, self.framework) {
+                ("tqdm" | "Rich bar" | "epoch lines", Some(framework)) => framework,
+                _ => format,
+            }),
             epochs_done: done,
             epochs_total: epochs,
             fraction_in_epoch: self.fraction.map(|fraction| fraction.min(1.0)),
