@@ -164,7 +164,7 @@ fn keras(text: &[u8]) -> Option<Drawn<'_>> {
                 .rev()
                 .take_while(|byte| byte.is_ascii_digit() || matches!(byte, b':' | b'.' | b'm' | b'h'))
                 .count();
-            duration::seconds(&rest[at - length..])
+            duration::seconds(&rest[at - length..=at])
         }),
     };
     let times = Times {

@@ -76,7 +76,9 @@ pub fn read(text: &[u8], mut take: impl FnMut(Mark)) {
         take(Mark::Finished);
         return take(Mark::Took(seconds));
     }
-    if has(text, "train")
+    if has(text, "epoch")
+        || has(text, "gpu_mem")
+        || has(text, "train")
         || has(text, "stop")
         || has(text, "best")
         || has(text, "final")
@@ -177,9 +179,11 @@ fn steps(text: &[u8]) -> Option<f64> {
     })
 }
 
-/// Whether a line could be a mark although it has no digit.
+/// Whether a line could say something although it has no digit.
 pub fn may_be_mark(text: &[u8]) -> bool {
-    has(text, "train")
+    has(text, "epoch")
+        || has(text, "gpu_mem")
+        || has(text, "train")
         || has(text, "stop")
         || has(text, "resum")
         || has(text, "restart")

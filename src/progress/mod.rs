@@ -132,8 +132,15 @@ impl Digest {
         if is_other || text.starts_with(b"surgent: ") && !text.ends_with(b"starting the program again") {
             return;
         }
-        if words::has(text, "v_num=") || words::has(text, "`trainer.fit`") || text.starts_with(b"gpu available: ") {
+        if words::has(text, "v_num=")
+            || words::has(text, "`trainer.fit`")
+            || text.starts_with(b"gpu available: ")
+        {
             self.tracker.name_framework("Lightning");
+        }
+        if words::has(text, "gpu_mem") && words::has(text, " obj") {
+            // The heading of YOLOv5, of which later versions count from 1.
+            self.tracker.counts_from_zero();
         }
         let stamp_s = stamps::seconds(text);
         if let Some(elapsed_s) = stamps::elapsed_s(text) {

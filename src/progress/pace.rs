@@ -100,7 +100,8 @@ impl Pace {
         let (anchor, last) = (self.anchor?, self.last?);
         let epochs = last.epoch - anchor.epoch;
         let seconds = last.at.saturating_sub(anchor.at).as_secs_f64();
-        self.middle_piece().or_else(|| (epochs > 0.0 && seconds > 0.0).then(|| seconds / epochs))
+        self.middle_piece()
+            .or_else(|| (epochs > 0.0 && seconds > 0.0).then(|| seconds / epochs))
     }
 
     /// Half the distance between the quartiles of what [`Self::epoch_s`] is the median of.

@@ -78,7 +78,9 @@ pub fn read(text: &[u8]) -> Option<Sight> {
     {
         return None;
     }
-    let is_huggingface = ["'learning_rate'", "'train_runtime'", "'grad_norm'"].iter().any(|key| has(text, key));
+    let is_huggingface = ["'learning_rate'", "'train_runtime'", "'grad_norm'"]
+        .iter()
+        .any(|key| has(text, key));
     let is_float = raw(text, "epoch").is_some_and(|raw| raw.find_byte(b'.').is_some_and(|dot| dot < 8));
     // fairseq and OpenMMLab in JSON, DETR's log.txt, others.
     let done = value("update")

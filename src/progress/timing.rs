@@ -157,7 +157,9 @@ impl Timing {
             let left = epochs? - then?;
             (left > 0.0 && left_s > 0.0).then(|| left_s / left)
         });
-        by_run.or_else(|| self.by_clock.rough_epoch_s()).map(|epoch_s| (epoch_s, None))
+        by_run
+            .or_else(|| self.by_clock.rough_epoch_s())
+            .map(|epoch_s| (epoch_s, None))
     }
 }
 

@@ -72,7 +72,8 @@ impl Tracker {
         self.counted_epochs |= sight.format == OVER_EPOCHS;
         if taken {
             // A name that says more stays.
-            if !GENERAL.contains(&sight.format) || self.format.is_none_or(|format| GENERAL.contains(&format)) {
+            if !GENERAL.contains(&sight.format) || self.format.is_none_or(|format| GENERAL.contains(&format))
+            {
                 self.format = Some(sight.format);
             }
             self.timing
@@ -88,6 +89,11 @@ impl Tracker {
     /// A moment of the log's own clock that belongs to the last line of progress.
     pub fn stamp(&mut self, stamp_s: f64) {
         self.timing.stamp(stamp_s, self.place());
+    }
+
+    /// The output is one whose epochs are known to be counted from 0.
+    pub fn counts_from_zero(&mut self) {
+        self.bases.zero_was_seen = true;
     }
 
     /// The output names the framework that writes it.
@@ -183,7 +189,7 @@ impl Tracker {
         }
         let is_first = self.epoch.is_none();
         match epoch.base {
-            Base::Zero => self.bases.zero_was_seen = true,
+            Base::Zero => {}
             Base::One => self.bases.one_is_certain = true,
             Base::LikelyOne | Base::LikelyZero if epoch.number == 0.0 => self.bases.zero_was_seen = true,
             Base::LikelyOne => {
