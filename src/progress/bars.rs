@@ -377,6 +377,7 @@ fn in_columns(label: &[u8]) -> Option<epochs::Named> {
             from,
             to,
             base: Base::LikelyOne,
+            word_comes_last: false,
         });
     }
     let number = cursor.whole()?;
@@ -388,6 +389,7 @@ fn in_columns(label: &[u8]) -> Option<epochs::Named> {
         from,
         to,
         base: Base::One,
+        word_comes_last: false,
     })
 }
 

@@ -27,6 +27,8 @@ pub struct Named {
     pub to: usize,
     /// What the mention itself says of the first epoch's number.
     pub base: Base,
+    /// The number stands in front of the word.
+    pub word_comes_last: bool,
 }
 
 /// The last epoch that `text` names as the one being trained.
@@ -77,6 +79,8 @@ fn behind(text: &[u8], at: usize) -> Option<Named> {
     }
     let base = match total {
         _ if is_mmengine => Base::One,
+        // fairseq pads it: epoch 001.
+        None if number_start.rest().starts_with(b"00") && cursor.at() - number_start.at() == 3 => Base::One,
         Some(_) => Base::LikelyOne,
         None => Base::LikelyZero,
     };
@@ -86,6 +90,7 @@ fn behind(text: &[u8], at: usize) -> Option<Named> {
         from: at,
         to: cursor.at(),
         base,
+        word_comes_last: false,
     })
 }
 
@@ -112,6 +117,7 @@ fn before(text: &[u8], at: usize) -> Option<Named> {
         from,
         to: at + "epoch".len(),
         base: Base::One,
+        word_comes_last: true,
     })
 }
 
@@ -184,6 +190,8 @@ pub fn read(text: &[u8]) -> Option<Sight> {
     }
     let means = match steps_found {
         Some(_) => Means::Inside,
+        // 2epoch:train: comes within the epoch.
+        None if found.word_comes_last && rest.starts_with(b":") => Means::Inside,
         None => means(head, rest),
     };
     sight.epoch = Some(Epoch {
@@ -261,6 +269,10 @@ fn means(head: &[u8], rest: &[u8]) -> Means {
         "took:",
     ];
     let near = head.get(head.len().saturating_sub(30)..).unwrap_or(head);
+    if has(rest, "%|") {
+        // Half a bar.
+        return Means::Inside;
+    }
     if has_any(near, &BEGIN) || has_any(rest, &BEGIN) {
         return Means::Inside;
     }
@@ -380,6 +392,9 @@ fn format(text: &[u8], found: &Named) -> &'static str {
 fn percent(rest: &[u8]) -> Option<f64> {
     let mut cursor = Cursor::new(rest, 0);
     cursor.skip(SEPARATORS, 12);
+    if cursor.take(b"train") {
+        cursor.skip(b"ing", 3).skip(SEPARATORS, 12);
+    }
     let number = cursor.number()?;
     (cursor.peek() == Some(b'%') && number <= 100.0).then_some(number / 100.0)
 }

@@ -99,7 +99,7 @@ impl Digest {
     fn piece(&mut self, piece: Piece<'_>) {
         if let Some(pattern) = &self.pattern {
             let whole = if piece.is_cut {
-                without_last_number(piece.text)
+                without_last_word(piece.text)
             } else {
                 piece.text
             };
@@ -116,17 +116,13 @@ impl Digest {
         self.low.extend(piece.text.iter().map(u8::to_ascii_lowercase));
         let low = std::mem::take(&mut self.low);
         if has_digit || marks::may_be_mark(&low) {
-            let text = if piece.is_cut {
-                without_last_number(&low)
-            } else {
-                &low
-            };
-            self.text(text, piece.is_below);
+            self.text(&low, piece);
         }
         self.low = low;
     }
 
-    fn text(&mut self, text: &[u8], is_below: bool) {
+    fn text(&mut self, low: &[u8], piece: Piece<'_>) {
+        let text = if piece.is_cut { without_last_word(low) } else { low };
         let (rank, text) = ranks::split(text);
         let is_other = rank.is_some() && self.rank.is_some() && rank != self.rank;
         if is_other || text.starts_with(b"surgent: ") && !text.ends_with(b"starting the program again") {
@@ -146,7 +142,8 @@ impl Digest {
         if let Some(elapsed_s) = stamps::elapsed_s(text) {
             return self.tracker.stamp(elapsed_s);
         }
-        let sight = self.sight(text, is_below);
+        let sight = self.sight(text, piece.is_below);
+        let sight = sight.filter(|sight| !piece.is_cut || !self.tracker.is_first_guess(sight));
         if let Some(sight) = &sight {
             self.rank = self.rank.or(rank);
             self.tracker.see(sight, stamp_s);
@@ -219,9 +216,9 @@ fn timm(text: &[u8]) -> Option<Sight> {
     })
 }
 
-/// A text whose end may be missing, without a number at its end, which may be half of one.
-fn without_last_number(text: &[u8]) -> &[u8] {
-    let is_of_number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
-    let length = text.iter().rev().take_while(|byte| is_of_number(byte)).count();
+/// A text whose end may be missing, without a number or word at its end, which may be half of one.
+fn without_last_word(text: &[u8]) -> &[u8] {
+    let is_of_word = |byte: &u8| cursor::is_word(*byte) || *byte == b'.';
+    let length = text.iter().rev().take_while(|byte| is_of_word(byte)).count();
     &text[..text.len() - length]
 }

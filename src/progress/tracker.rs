@@ -91,6 +91,12 @@ impl Tracker {
         self.timing.stamp(stamp_s, self.place());
     }
 
+    /// Whether nothing was seen yet and this depends on a guess of which number the first epoch has.
+    pub fn is_first_guess(&self, sight: &Sight) -> bool {
+        let is_guess = sight.epoch.is_some_and(|epoch| epoch.base == Base::LikelyZero);
+        self.epoch.is_none() && is_guess && GENERAL.contains(&sight.format)
+    }
+
     /// The output is one whose epochs are known to be counted from 0.
     pub fn counts_from_zero(&mut self) {
         self.bases.zero_was_seen = true;
