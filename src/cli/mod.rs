@@ -28,6 +28,9 @@ enum Command {
     Report(report::Args),
     Plan(plan::Args),
     Progress(progress::Args),
+    /// Stands between a program and its output; for `surgent run` alone
+    #[command(hide = true)]
+    Relay,
 }
 
 /// Runs the `surgent` command and returns its exit code.
@@ -37,6 +40,10 @@ pub fn main() -> ExitCode {
         Command::Report(args) => report::main(&args),
         Command::Plan(args) => plan::main(&args),
         Command::Progress(args) => progress::main(&args),
+        Command::Relay => match crate::monitor::relay::serve() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        },
     }
 }
 

@@ -95,8 +95,8 @@ fn feed(mut input: impl Read, reader: &mut Reader) -> io::Result<()> {
 /// A few lines that fit a terminal.
 fn describe(reading: &Reading) -> String {
     let Some(format) = reading.format else {
-        return "No progress was recognised. With --pattern you can say what it looks like, and with `surgent report` the\n\
-                program can say how far it is.\n"
+        return "No progress was recognised. With --pattern you can say what it looks like, and\n\
+                with `surgent report` the program itself can say how far it is.\n"
             .to_owned();
     };
     let of = |done: Option<f64>, total: Option<f64>| match (done, total) {

@@ -4,13 +4,15 @@
 use crate::monitor::JobEnvironment;
 use crate::monitor::run::{Run, run};
 use crate::policy::directives::{EPOCHS_MAX, SaveKind, SignalName};
+use crate::progress::pattern::Pattern;
 use clap::ValueEnum;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Run a training program so that Slurm can ask it to save
 ///
-/// To be put in front of the training command in a batch script. The program's output is left alone. When an urgent job
+/// To be put in front of the training command in a batch script. The program's output is handed on untouched, and how far the training is
+/// is read from it where the program does not report it. When an urgent job
 /// needs the resources, the program (and nothing else) gets the save signal; once it has reported that its model is
 /// saved, Slurm is told, and may stop the job and put it back into the queue. Outside a Slurm job the program simply
 /// runs.
@@ -30,6 +32,17 @@ pub(super) struct Args {
     /// Epochs in all, where the program does not report them itself
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(EPOCHS_MAX)))]
     epochs: Option<u32>,
+
+    /// Regular expression that finds progress in the program's output
+    ///
+    /// Instead of the formats of common frameworks, which are read without it. See `surgent progress --help` for its named
+    /// groups, and try it there.
+    #[arg(long, value_name = "REGEX", conflicts_with = "ignore_output")]
+    pattern: Option<Pattern>,
+
+    /// Do not read the program's output
+    #[arg(long)]
+    ignore_output: bool,
 
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
@@ -70,6 +83,8 @@ pub(super) fn main(args: Args) -> ExitCode {
         save_signal: args.save_signal,
         save: args.save.map(Save::kind),
         epochs: args.epochs,
+        reads_output: !args.ignore_output,
+        pattern: args.pattern,
     };
     ExitCode::from(run(&program, &JobEnvironment::read()))
 }

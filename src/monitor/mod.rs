@@ -8,12 +8,14 @@
 
 mod direct;
 mod environment;
-mod estimate;
+mod follow;
 mod machine;
+mod output;
 mod place;
 mod program;
 mod progress;
 mod publisher;
+pub mod relay;
 pub mod report;
 mod reports;
 pub mod run;
@@ -22,6 +24,7 @@ pub mod send;
 mod shell;
 mod signals;
 mod time;
+mod told;
 mod voice;
 
 pub use environment::JobEnvironment;

@@ -4,10 +4,10 @@
 //! The plugin foresees progress from the last report: `epoch + elapsed / epoch_s`. Only what it cannot foresee is
 //! published, because each update of a comment is work for slurmctld.
 
-use super::estimate::{Pace, Reading};
 use super::time::Now;
 use crate::policy::directives::{Key, SECONDS_MAX};
 use crate::policy::units::{Seconds, UnixTime};
+use crate::progress::pace::{Pace, Reading};
 use std::time::Duration;
 
 /// How far, in epochs, the plugin's foresight may be off.
@@ -67,6 +67,12 @@ impl Progress {
     /// The program was started again.
     pub fn interrupt(&mut self) {
         self.pace.interrupt();
+    }
+
+    /// What was reported so far counted something else, steps rather than epochs say.
+    pub fn begin_anew(&mut self, epochs: Option<u32>) {
+        self.epochs = epochs;
+        self.pace = Pace::default();
     }
 
     /// Whether the training has reached its end.

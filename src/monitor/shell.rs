@@ -4,6 +4,7 @@
 use super::direct::Introduction;
 use super::environment::{JobEnvironment, REPORT, RESTART_COUNT, RESUME};
 use super::machine::{Action, Answer, Cause, Circumstances, Event, Machine};
+use super::output::{Output, Streams};
 use super::program::{Program, Readiness};
 use super::progress::{Progress, seconds};
 use super::report::Report;
@@ -12,8 +13,10 @@ use super::run::Run;
 use super::say::say;
 use super::signals::{self, ASK_SIGNAL_NAME, Received};
 use super::time::Clock;
+use super::told::Told;
 use super::voice::Voice;
 use crate::policy::directives::{Key, SaveKind, SaveSignal, SignalTarget};
+use crate::progress::Reading;
 use crate::slurm::job::Job;
 use rustix::process::Signal;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -41,6 +44,8 @@ pub enum Happening {
     Exited,
     /// slurmctld has taken an acknowledgement.
     Acknowledged,
+    /// The program's output says this.
+    OutputRead(Reading),
     /// AdminComment was looked at.
     Looked(Cause, Answer),
 }
@@ -57,6 +62,9 @@ pub struct Shell<'a> {
     sender: Sender<Happening>,
     reports: Option<Reports>,
     complaints: u32,
+    /// The program's output, where progress is read from it.
+    output: Option<Output>,
+    told: Told,
     program: Option<Program>,
     /// In how many looks in a row the program blocked the save signal.
     blocked_looks: u32,
@@ -79,6 +87,11 @@ impl<'a> Shell<'a> {
             let looked = move |cause, answer| _ = answers.send(Happening::Looked(cause, answer));
             Voice::new(job, acknowledged, looked)
         });
+        let output = voice.as_ref().filter(|_| run.reads_output).map(|_| {
+            let to_main = sender.clone();
+            let read = move |reading| _ = to_main.send(Happening::OutputRead(reading));
+            Output::new(run.pattern.clone(), read)
+        });
         let circumstances = Circumstances {
             speaks: voice.is_some(),
             is_alone: environment.ranks == 1,
@@ -95,6 +108,8 @@ impl<'a> Shell<'a> {
             sender,
             reports,
             complaints: 0,
+            output,
+            told: Told::new(run.epochs),
             program: None,
             blocked_looks: 0,
             voice,
@@ -170,10 +185,14 @@ impl<'a> Shell<'a> {
         match happening {
             Happening::Signal(received) => self.signalled(received),
             Happening::ReportsChanged => self.read_reports(false),
+            Happening::OutputRead(reading) => self.output_read(&reading, false),
             Happening::Exited => {
                 // What it wrote last is heard before its end.
                 let mut actions = self.read_reports(true);
                 let code = self.program.take().map_or(u8::MAX, Program::reap);
+                if let Some(reading) = self.output.as_mut().map(Output::finish) {
+                    actions.extend(self.output_read(&reading, code == 0));
+                }
                 let is_finished = self.progress.is_finished();
                 actions.extend(
                     self.machine
@@ -229,6 +248,9 @@ impl<'a> Shell<'a> {
     fn reported(&mut self, report: &Report) -> Vec<Action> {
         let now = self.clock.now();
         let mut actions = Vec::new();
+        if report.epoch.is_some() && self.told.report() {
+            self.progress.begin_anew(report.total().or(self.run.epochs));
+        }
         if report.epoch.is_some() || report.epochs.is_some() {
             // A report may have been read late, but never before it was made.
             let age_s = report.at.map_or(0.0, |at| now.unix.0 as f64 - at);
@@ -245,6 +267,23 @@ impl<'a> Shell<'a> {
             Err(error) => self.complain(&error.to_string()),
         }
         actions
+    }
+
+    /// Progress that was read from the output, where the program does not report it.
+    fn output_read(&mut self, reading: &Reading, has_succeeded: bool) -> Vec<Action> {
+        let now = self.clock.now();
+        let Some(stand) = self.told.read(reading, has_succeeded) else {
+            return Vec::new();
+        };
+        if stand.counts_anew {
+            self.progress.begin_anew(stand.epochs);
+        }
+        self.progress
+            .report(Some(stand.epoch), stand.epochs, now.monotonic);
+        match stand.ends_epoch {
+            true => self.machine.on(Event::Progressed, now),
+            false => Vec::new(),
+        }
     }
 
     fn complain(&mut self, sentence: &str) {
@@ -280,6 +319,9 @@ impl<'a> Shell<'a> {
                 Action::NoteSave => self.progress.save(self.clock.now().unix),
                 Action::Resume => {
                     self.progress.interrupt();
+                    if let Some(output) = &self.output {
+                        output.restart();
+                    }
                     if let Some(code) = self.start(true) {
                         return Some(code);
                     }
@@ -313,7 +355,18 @@ impl<'a> Shell<'a> {
         ];
         let to_main = self.sender.clone();
         let exited = move || _ = to_main.send(Happening::Exited);
-        match Program::start(&self.run.command, &environment, exited) {
+        let streams = match self.output.as_mut().map(Output::connect) {
+            None => Streams::default(),
+            Some(Ok(streams)) => streams,
+            Some(Err(error)) => {
+                say(&format!(
+                    "the program's output is not read ({error}); it runs all the same"
+                ));
+                self.output = None;
+                Streams::default()
+            }
+        };
+        match Program::start(&self.run.command, &environment, streams, exited) {
             Ok(program) => {
                 self.program = Some(program);
                 None

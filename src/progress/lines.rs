@@ -16,6 +16,9 @@ const SEQUENCE_BYTES_MAX: usize = 64;
 /// So many backspaces in a row go to the beginning of the line.
 const BACKSPACES: u32 = 8;
 
+/// Stands for bytes that were passed over (CAN, which no program prints).
+pub const PASSED_OVER: u8 = 0x18;
+
 /// One piece of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece<'a> {
@@ -39,6 +42,8 @@ pub struct Lines {
 enum State {
     #[default]
     Text,
+    /// In the rest of a line whose beginning was passed over.
+    PassedOver,
     /// Behind ESC.
     Escape,
     /// Within a sequence ESC [ … of so many bytes.
@@ -83,7 +88,14 @@ impl Lines {
         }
     }
 
-    /// Forgets what has no end yet, where bytes were passed over.
+    /// Bytes were passed over: what has no end yet is dropped, and what comes up to the next end of a line.
+    pub fn pass_over(&mut self) {
+        self.text.clear();
+        self.state = State::PassedOver;
+        self.backspaces = 0;
+    }
+
+    /// The writer was started anew.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
@@ -102,8 +114,14 @@ impl Lines {
                 match byte {
                     b'\n' | b'\r' => self.end(false, take),
                     0x1b => self.state = State::Escape,
+                    PASSED_OVER => self.pass_over(),
                     byte if is_plain(byte) => self.text.push(byte),
                     _ => {}
+                }
+            }
+            State::PassedOver => {
+                if matches!(byte, b'\n' | b'\r') {
+                    self.state = State::Text;
                 }
             }
             State::Escape => {

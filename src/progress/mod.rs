@@ -26,6 +26,7 @@ mod timing;
 mod tracker;
 mod words;
 
+pub use lines::PASSED_OVER;
 pub use reading::Reading;
 
 use lines::{Lines, Piece};
@@ -34,10 +35,19 @@ use sight::{Mark, Sight};
 use table::Table;
 use tracker::Tracker;
 
-/// Follows one output.
+/// One of the two outputs of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// Follows the output of one program.
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
-    lines: Lines,
+    lines: [Lines; 2],
     digest: Digest,
 }
 
@@ -60,25 +70,30 @@ impl Reader {
             ..Digest::default()
         };
         Self {
-            lines: Lines::default(),
+            lines: Default::default(),
             digest,
         }
     }
 
     /// Takes the next bytes. The result does not depend on how they are divided.
     pub fn feed(&mut self, bytes: &[u8]) {
-        let Self { lines, digest } = self;
-        lines.feed(bytes, |piece| digest.piece(piece));
+        self.feed_stream(Stream::Out, bytes);
     }
 
-    /// Bytes were passed over.
-    pub fn skip(&mut self) {
-        self.lines.forget();
+    /// The same, for a program with two outputs: bars may come in the one and results in the other.
+    pub fn feed_stream(&mut self, stream: Stream, bytes: &[u8]) {
+        let Self { lines, digest } = self;
+        lines[stream as usize].feed(bytes, |piece| digest.piece(piece));
+    }
+
+    /// Bytes of an output were passed over.
+    pub fn pass_over(&mut self, stream: Stream) {
+        self.lines[stream as usize].pass_over();
     }
 
     /// The program was started again.
     pub fn restart(&mut self) {
-        self.lines.forget();
+        self.lines.iter_mut().for_each(Lines::forget);
         self.digest.tracker.restart();
     }
 
@@ -90,7 +105,9 @@ impl Reader {
     /// What is known if nothing more comes: the last line counts although its end is missing.
     pub fn last_reading(&self) -> Reading {
         let mut digest = self.digest.clone();
-        self.lines.rest(|piece| digest.piece(piece));
+        for lines in &self.lines {
+            lines.rest(|piece| digest.piece(piece));
+        }
         digest.tracker.reading()
     }
 }

@@ -91,3 +91,30 @@ fn a_file_that_is_not_there_is_named() {
         "{sentence}"
     );
 }
+
+#[test]
+fn a_line_without_end_takes_no_memory_without_end() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_surgent"))
+        .args(["progress", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("surgent can be started");
+    let mut stdin = child.stdin.take().expect("it is a pipe");
+    let block = b"Epoch 1: 12/90 [no end ".repeat(4096);
+    for _ in 0..500 {
+        stdin.write_all(&block).expect("it reads");
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("Linux");
+    drop(stdin);
+    child.wait().expect("it ends");
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .expect("it is there");
+    let peak_kib: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
+    assert!(
+        peak_kib < 20 * 1024,
+        "{peak_kib} KiB after 47 MB without a newline"
+    );
+}

@@ -173,28 +173,3 @@ fn outputs_that_are_cut_and_joined_in_the_middle_are_survived() {
         }
     }
 }
-
-#[test]
-fn a_line_without_end_takes_no_memory_without_end() {
-    let mut reader = Reader::new(None);
-    let before = resident_kib();
-    let block = b"Epoch 1: 12/90 [no end ".repeat(4096);
-    for _ in 0..500 {
-        reader.feed(&block);
-    }
-    let grown_kib = resident_kib().saturating_sub(before);
-    assert!(
-        grown_kib < 8 * 1024,
-        "{grown_kib} KiB more after 47 MB without a newline"
-    );
-    check(&reader.last_reading());
-}
-
-fn resident_kib() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .expect("it is there");
-    line.trim().trim_end_matches(" kB").parse().expect("a number")
-}
