@@ -219,6 +219,40 @@ mod tests {
         }
     }
 
+    /// So many updates in a day of epochs that take `epoch_s(number)` seconds, with a reading at each of 100 steps.
+    fn updates_in_a_day(epoch_s: impl Fn(u32) -> f64) -> u32 {
+        let mut progress = progress();
+        let (mut second, mut updates, mut epoch) = (60.0, 0, 0);
+        while second < 86_400.0 {
+            let step_s = epoch_s(epoch) / 100.0;
+            for step in 0..100 {
+                second += step_s;
+                let done = f64::from(epoch) + f64::from(step + 1) / 100.0;
+                progress.report(Some(done), None, Duration::from_secs_f64(second));
+                if progress.due().is_some_and(|due| due.as_secs_f64() <= second) {
+                    progress.publish(at(second as u64));
+                    updates += 1;
+                }
+            }
+            epoch += 1;
+        }
+        updates
+    }
+
+    #[test]
+    fn a_day_of_steady_epochs_costs_few_updates() {
+        let steady = updates_in_a_day(|_| 300.0);
+        assert!(steady <= 5, "{steady}");
+        // One percent more or less, in no order.
+        let uneven = updates_in_a_day(|epoch| {
+            300.0 + f64::from(epoch.wrapping_mul(2_654_435_761) >> 16 & 0xff) / 128.0 * 3.0 - 3.0
+        });
+        assert!(uneven <= 20, "{uneven}");
+        let slow_start = updates_in_a_day(|epoch| if epoch == 0 { 500.0 } else { 300.0 });
+        assert!(slow_start <= 20, "{slow_start}");
+        println!("updates a day: {steady} steady, {uneven} uneven, {slow_start} after a slow start");
+    }
+
     #[test]
     fn a_new_total_and_a_save_are_published() {
         let mut progress = progress();

@@ -186,7 +186,7 @@ fn keras(text: &[u8]) -> Option<Drawn<'_>> {
 fn blocks(text: &[u8]) -> Option<Drawn<'_>> {
     let is_block = |place: usize| {
         text.get(place..place + 3)
-            .is_some_and(|sign| matches!(sign, [0xe2, 0x94 | 0x95 | 0x96, _]))
+            .is_some_and(|sign| matches!(sign, [0xe2, 0x94..=0x96, _]))
     };
     let mut at = text
         .rfind("━")

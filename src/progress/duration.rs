@@ -123,7 +123,8 @@ mod tests {
             ("0:00:12.5", Some(12.5)),
             ("-:--:--", None),
             ("?", None),
-            ("12 apples", None),
+            ("12apples", None),
+            ("0.5916  data_time", Some(0.5916)),
             ("", None),
         ];
         for (text, expected) in table {

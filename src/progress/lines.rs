@@ -102,10 +102,7 @@ impl Lines {
 
     fn byte(&mut self, byte: u8, take: &mut impl FnMut(Piece<'_>)) {
         match self.state {
-            State::Text if byte == 8 => {
-                self.backspaces += 1;
-                return;
-            }
+            State::Text if byte == 8 => self.backspaces += 1,
             State::Text => {
                 let is_to_begin = std::mem::take(&mut self.backspaces) >= BACKSPACES;
                 if is_to_begin {

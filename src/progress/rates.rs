@@ -134,7 +134,7 @@ fn time_of_batch(text: &[u8]) -> Option<f64> {
             let rest = cursor.rest();
             let near = rest.get(..rest.len().min(32)).unwrap_or(rest);
             let average = near.find_byte(b'(').and_then(|open| {
-                let is_near = !near[..open].iter().any(|byte| *byte == b':');
+                let is_near = !near[..open].contains(&b':');
                 is_near.then(|| duration::seconds(&near[open + 1..])).flatten()
             });
             return Some(average.unwrap_or(now_s));

@@ -154,7 +154,7 @@ fn is_aside(head: &[u8]) -> bool {
     ASIDE.iter().any(|word| has(near, word))
 }
 
-/// XGBoost `[29]	train-rmse:0.1`, counted from 0; LightGBM `[30]	train's rmse: 0.1`, counted from 1.
+/// XGBoost `[29] train-rmse:0.1`, counted from 0; LightGBM `[30] train's rmse: 0.1`, counted from 1.
 fn rounds(text: &[u8]) -> Option<Sight> {
     // XGBoost's may have the time in front.
     let at = text.find("]\t")?;
@@ -174,7 +174,7 @@ fn rounds(text: &[u8]) -> Option<Sight> {
     }
 }
 
-/// `12:	learn: 0.5	total: 1.2s	remaining: 3.4s`, counted from 0.
+/// `12: learn: 0.5 total: 1.2s remaining: 3.4s` (tabs between), counted from 0.
 fn catboost(text: &[u8]) -> Option<Sight> {
     let mut cursor = Cursor::new(text, 0);
     let round = cursor.skip(b" ", 8).whole()?;

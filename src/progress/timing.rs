@@ -127,7 +127,7 @@ impl Timing {
         let is_coarse = stated
             .iter()
             .all(|seconds| *seconds < COARSE_S && seconds.fract() == 0.0);
-        if !stated.is_empty() && !(is_coarse && !by_rate.is_empty()) {
+        if !stated.is_empty() && (!is_coarse || by_rate.is_empty()) {
             return Some(of(&stated));
         }
         if self.by_clock.epochs_measured() > 1 {
