@@ -210,6 +210,9 @@ fn blocks(text: &[u8]) -> Option<Drawn<'_>> {
     let start = *cursor.skip(b" ", 4);
     let ratio = cursor.ratio();
     let rest = cursor.rest();
+    let is_bytes = [" mb", " kb", " gb", " mib", " gib"]
+        .iter()
+        .any(|unit| rest.starts_with(unit.as_bytes()));
     let number_before = |head: &[u8]| {
         let head = head.strip_suffix(b"%")?;
         let length = head
@@ -223,7 +226,7 @@ fn blocks(text: &[u8]) -> Option<Drawn<'_>> {
         let mut cursor = start;
         cursor.number().filter(|_| cursor.peek() == Some(b'%'))
     });
-    if ratio.is_none() && percent.is_none() {
+    if is_bytes || ratio.is_none() && percent.is_none() {
         return None;
     }
     let mut times = Times {
@@ -349,6 +352,8 @@ fn meaning(drawn: &Drawn<'_>) -> Bar {
     }
     let scope = match drawn.kind {
         Kind::Keras | Kind::Fastprogress => Scope::Epoch,
+        // diffusers and kohya count through.
+        _ if has_word(label, "steps") => Scope::Run,
         Kind::Tqdm | Kind::Rich => Scope::Unknown,
     };
     sight.steps = steps(scope);

@@ -44,6 +44,10 @@ fn behind(text: &[u8], at: usize) -> Option<Named> {
         return None;
     }
     let mut cursor = Cursor::new(text, at + "epoch".len());
+    if text[..at].ends_with(b"for 1 ") {
+        // The time taken for 1 epoch.
+        return None;
+    }
     let is_plural = cursor.take(b"s");
     let is_mmengine = cursor.take(b"(train)");
     if cursor.take(b"(")
@@ -72,7 +76,11 @@ fn behind(text: &[u8], at: usize) -> Option<Named> {
     if is_other || next.is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'%' | b'_')) {
         return None;
     }
-    if is_file_name(cursor.rest())
+    let is_time = [" sec", " min", " ms", " hour"]
+        .iter()
+        .any(|unit| cursor.rest().starts_with(unit.as_bytes()));
+    if is_time
+        || is_file_name(cursor.rest())
         || has(&text[at..cursor.at()], "epoch=") && has(cursor.rest(), "micro_step=")
     {
         return None;
@@ -165,6 +173,35 @@ fn is_file_name(rest: &[u8]) -> bool {
         ".npz",
     ];
     ENDINGS.iter().any(|ending| rest.starts_with(ending.as_bytes()))
+}
+
+/// `[3/25][100/1583] loss: 0.5`, as in PyTorch's DCGAN example.
+pub fn in_brackets(text: &[u8]) -> Option<Sight> {
+    let mut cursor = Cursor::new(text, 0);
+    let mut bracket = || {
+        let ratio = cursor
+            .skip(b" ", 1)
+            .take(b"[")
+            .then(|| cursor.skip(b" ", 8).ratio())
+            .flatten()?;
+        cursor.take(b"]").then_some(ratio)
+    };
+    let (epoch, step) = (bracket()?, bracket()?);
+    Some(Sight {
+        format: "epoch lines",
+        epoch: Some(Epoch {
+            number: epoch.done,
+            means: Means::Inside,
+            base: Base::LikelyOne,
+        }),
+        epochs: epoch.total,
+        steps: Some(Steps {
+            done: step.done,
+            total: step.total,
+            scope: Scope::Epoch,
+        }),
+        ..Sight::default()
+    })
 }
 
 /// What a line that names an epoch says.

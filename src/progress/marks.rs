@@ -76,20 +76,8 @@ pub fn read(text: &[u8], mut take: impl FnMut(Mark)) {
         take(Mark::Finished);
         return take(Mark::Took(seconds));
     }
-    if has(text, "epoch")
-        || has(text, "gpu_mem")
-        || has(text, "train")
-        || has(text, "stop")
-        || has(text, "best")
-        || has(text, "final")
-        || has(text, "finish")
-        || has(text, "all epochs")
-    {
-        let is_training_time = text.starts_with(b"training time") && text.iter().any(u8::is_ascii_digit);
-        if FINISHED.iter().any(|sign| has(text, sign)) || is_training_time || is_counted_end(text) {
-            take(Mark::Finished);
-        }
-    } else if is_counted_end(text) {
+    let is_training_time = text.starts_with(b"training time") && text.iter().any(u8::is_ascii_digit);
+    if FINISHED.iter().any(|sign| has(text, sign)) || is_training_time || is_counted_end(text) {
         take(Mark::Finished);
     }
     if RESTART.iter().any(|sign| has(text, sign)) {
@@ -177,19 +165,4 @@ fn steps(text: &[u8]) -> Option<f64> {
             .is_none_or(|byte| !byte.is_ascii_alphanumeric() && byte != b'.');
         (is_alone && begins_word(text, at)).then_some(number)
     })
-}
-
-/// Whether a line could say something although it has no digit.
-pub fn may_be_mark(text: &[u8]) -> bool {
-    has(text, "epoch")
-        || has(text, "gpu_mem")
-        || has(text, "train")
-        || has(text, "stop")
-        || has(text, "resum")
-        || has(text, "restart")
-        || has(text, "again")
-        || has(text, "due to")
-        || has(text, "best")
-        || has(text, "traceback")
-        || has(text, "done")
 }

@@ -10,6 +10,7 @@ mod bars;
 mod cursor;
 mod duration;
 mod epochs;
+mod keys;
 mod lines;
 mod marks;
 pub mod pace;
@@ -29,6 +30,7 @@ mod words;
 pub use lines::PASSED_OVER;
 pub use reading::Reading;
 
+use keys::Keys;
 use lines::{Lines, Piece};
 use pattern::Pattern;
 use sight::{Mark, Sight};
@@ -128,13 +130,10 @@ impl Digest {
             }
             return;
         }
-        let has_digit = piece.text.iter().any(u8::is_ascii_digit);
         self.low.clear();
         self.low.extend(piece.text.iter().map(u8::to_ascii_lowercase));
         let low = std::mem::take(&mut self.low);
-        if has_digit || marks::may_be_mark(&low) {
-            self.text(&low, piece);
-        }
+        self.text(&low, piece);
         self.low = low;
     }
 
@@ -142,42 +141,61 @@ impl Digest {
         let text = if piece.is_cut { without_last_word(low) } else { low };
         let (rank, text) = ranks::split(text);
         let is_other = rank.is_some() && self.rank.is_some() && rank != self.rank;
-        if is_other || text.starts_with(b"surgent: ") && !text.ends_with(b"starting the program again") {
+        if is_other
+            || text.starts_with(b"wandb:")
+            || text.starts_with(b"surgent: ") && !text.ends_with(b"starting the program again")
+        {
             return;
         }
-        if words::has(text, "v_num=")
-            || words::has(text, "`trainer.fit`")
-            || text.starts_with(b"gpu available: ")
+        let keys = Keys::of(text);
+        let is_row = self.table.is_open();
+        if keys == Keys::default() && !is_row {
+            return;
+        }
+        self.learn(text);
+        if keys.has(Keys::ELAPSED)
+            && let Some(elapsed_s) = stamps::elapsed_s(text)
         {
-            self.tracker.name_framework("Lightning");
-        }
-        if words::has(text, "gpu_mem") && words::has(text, " obj") {
-            // The heading of YOLOv5, of which later versions count from 1.
-            self.tracker.counts_from_zero();
-        }
-        let stamp_s = stamps::seconds(text);
-        if let Some(elapsed_s) = stamps::elapsed_s(text) {
             return self.tracker.stamp(elapsed_s);
         }
-        let sight = self.sight(text, piece.is_below);
+        let sight = self.sight(text, keys, piece.is_below);
         let sight = sight.filter(|sight| !piece.is_cut || !self.tracker.is_first_guess(sight));
         if let Some(sight) = &sight {
             self.rank = self.rank.or(rank);
-            self.tracker.see(sight, stamp_s);
+            self.tracker.see(sight, stamps::seconds(text));
         }
-        marks::read(text, |mark| self.tracker.mark(mark));
+        if keys.has(Keys::MARK) || keys.has(Keys::BRACE) {
+            marks::read(text, |mark| self.tracker.mark(mark));
+        }
     }
 
-    fn sight(&mut self, text: &[u8], is_below: bool) -> Option<Sight> {
+    /// What a line says of the program rather than of the training.
+    fn learn(&mut self, text: &[u8]) {
+        let has = |part| words::has(text, part);
+        if has("v_num=") || has("`trainer.fit`") || text.starts_with(b"gpu available: ") {
+            self.tracker.name_framework("Lightning");
+        }
+        if has("gpu_mem") && has(" obj") {
+            // The heading of YOLOv5, of which later versions count from 1.
+            self.tracker.counts_from_zero();
+        }
+    }
+
+    fn sight(&mut self, text: &[u8], keys: Keys, is_below: bool) -> Option<Sight> {
         if let Some(sight) = self.table.read(text) {
             return Some(sight);
         }
-        if text.contains(&b'{')
+        if keys.has(Keys::BRACE)
             && let Some(sight) = pairs::read(text)
         {
             return Some(sight);
         }
-        match bars::read(text) {
+        let bar = if keys.has(Keys::BAR) {
+            bars::read(text)
+        } else {
+            None
+        };
+        match bar {
             // An unnamed bar below another is an evaluation, unless the upper one counts epochs.
             Some(bars::Bar::Training(sight))
                 if is_below && sight.epoch.is_none() && !self.tracker.counts_epochs() =>
@@ -188,9 +206,11 @@ impl Digest {
             Some(bars::Bar::Other) => return None,
             None => {}
         }
-        timm(text)
-            .or_else(|| epochs::read(text))
-            .or_else(|| steps::read(text))
+        let asked = |key, read: fn(&[u8]) -> Option<Sight>| if keys.has(key) { read(text) } else { None };
+        asked(Keys::TRAIN, timm)
+            .or_else(|| asked(Keys::BRACKETS, epochs::in_brackets))
+            .or_else(|| asked(Keys::EPOCH, epochs::read))
+            .or_else(|| asked(Keys::STEP, steps::read))
     }
 }
 

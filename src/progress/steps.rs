@@ -121,7 +121,8 @@ fn general(text: &[u8]) -> Option<Sight> {
     };
     let done = ratio.done + if is_detectron { 1.0 } else { 0.0 };
     let mut sight = sight(format, done, ratio.total);
-    if rest.starts_with(b"batch") && !has(text, "[batch=") {
+    // Of the epoch, where one is under way.
+    if format == "step lines" && !rest.starts_with(b"global") && !has(text, "[batch=") {
         sight.steps = sight.steps.map(|steps| Steps {
             scope: Scope::Unknown,
             ..steps

@@ -26,6 +26,11 @@ struct Heading {
 }
 
 impl Table {
+    /// Whether there may be rows.
+    pub fn is_open(&self) -> bool {
+        self.heading.is_some()
+    }
+
     /// What a line says, if it is a row of a table with a column `epoch`.
     pub fn read(&mut self, text: &[u8]) -> Option<Sight> {
         if let Some(heading) = heading(text) {

@@ -140,9 +140,11 @@ impl Tracker {
         let run_total = run_steps.and_then(|steps| steps.total.or(self.steps_hint));
         let by_steps = run_steps.zip(run_total).map(|(steps, total)| steps.done / total);
         let by_epochs = self.place().zip(epochs).map(|(place, epochs)| place / epochs);
-        let overall = match self.is_fractional {
-            true => by_steps.or(by_epochs),
-            false => by_epochs.or(by_steps),
+        let is_same = |steps: f64, epochs: f64| (steps - epochs).abs() * self.total().unwrap_or(1.0) <= 1.5;
+        let overall = match (by_steps, by_epochs) {
+            (Some(steps), Some(epochs)) if !self.is_fractional && !is_same(steps, epochs) => Some(epochs),
+            (Some(steps), _) => Some(steps),
+            (None, epochs) => epochs,
         };
         let known = self.timing.epoch_s(self.place(), epochs, run_total);
         Reading {
@@ -201,6 +203,10 @@ impl Tracker {
             Base::LikelyOne => {
                 // A number beside its total; unless a 0 was seen it counts from 1.
                 self.bases.one_is_certain |= !self.bases.zero_was_seen && sight.epochs.is_some();
+            }
+            // Lines by hand count from 0 or from 1. That one epoch less is done is the safe guess.
+            Base::LikelyZero if is_first && GENERAL.contains(&sight.format) => {
+                self.bases.one_is_certain = true
             }
             Base::LikelyZero if is_first => {
                 let is_at_start = sight.steps.is_none_or(|steps| {
@@ -346,7 +352,10 @@ impl Tracker {
         };
         match is_in_epoch {
             true => self.see_steps_in_epoch(steps, sight),
-            false => self.see_steps_of_run(steps, sight.is_weak && steps.scope == Scope::Unknown),
+            false => self.see_steps_of_run(
+                steps,
+                steps.scope == Scope::Unknown && !GENERAL.contains(&sight.format),
+            ),
         }
     }
 
