@@ -256,7 +256,7 @@ impl Tracker {
             .map(|fraction| fraction.min(1.0));
         let is_over = epoch.means == Means::Over;
         let place = before + fraction.filter(|_| !is_over).unwrap_or(0.0);
-        if !self.is_accepted(place, fraction.is_some(), sight.is_weak) {
+        if !self.is_accepted(place, fraction, sight.is_weak) {
             return false;
         }
         let is_same = self.epoch == Some(before) && !self.is_over;
@@ -333,6 +333,7 @@ impl Tracker {
             Means::Completed => false,
             _ if base > 0.0 => false,
             // The last of 25 is printed as 24/24 by some and as 24/25 by others.
+            _ if self.epochs == Some(printed + 1.0) => true,
             _ => self.bases.total_was_reached || prints_last(sight.format, printed),
         };
         self.epochs = Some(if is_last { printed + 1.0 } else { printed });
@@ -429,14 +430,14 @@ impl Tracker {
     }
 
     /// Whether a line that puts the training at `place` is believed.
-    fn is_accepted(&mut self, place: f64, is_precise: bool, is_weak: bool) -> bool {
+    fn is_accepted(&mut self, place: f64, fraction: Option<f64>, is_weak: bool) -> bool {
         let Some(epoch) = self.epoch else {
             return true;
         };
         let known = self.place().unwrap_or(epoch);
         if place >= known {
             self.contradictions = 0;
-            if !is_precise || place > known {
+            if fraction.is_none() || place > known {
                 self.restart_is_near = false;
             }
             return true;
@@ -451,7 +452,9 @@ impl Tracker {
         if self.is_finished || place.floor() == epoch && !self.is_over {
             return false;
         }
-        let is_believed = !is_weak && !is_behind || self.contradicts(place);
+        // Rich draws the bars of earlier epochs again and again; no training begins with an epoch that is complete.
+        let is_complete = fraction.is_some_and(|fraction| fraction >= 1.0);
+        let is_believed = !is_weak && !is_behind && !is_complete || self.contradicts(place);
         if is_believed {
             self.restarts += 1;
             self.settle();
