@@ -48,6 +48,15 @@ pub fn seconds(text: &[u8]) -> Option<f64> {
     }
 }
 
+/// The same, but only with a unit, and not as part of a rate: `93s` and `1m 30s`, not `93` or `93s/it`.
+pub fn with_unit(text: &[u8]) -> Option<f64> {
+    let mut cursor = Cursor::new(text, 0);
+    cursor.number()?;
+    cursor.skip(b" ", 1);
+    unit(&mut cursor).filter(|_| cursor.peek() != Some(b'/'))?;
+    seconds(text)
+}
+
 fn believed(seconds: f64) -> Option<f64> {
     (seconds <= SECONDS_MAX).then_some(seconds)
 }

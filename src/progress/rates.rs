@@ -190,7 +190,7 @@ pub fn epoch_s(text: &[u8]) -> Option<f64> {
         "done in",
         " in",
     ];
-    WORDS.iter().find_map(|word| {
+    let named = WORDS.iter().find_map(|word| {
         let at = text.find(word)?;
         let mut cursor = Cursor::new(text, at + word.len());
         if cursor
@@ -203,5 +203,8 @@ pub fn epoch_s(text: &[u8]) -> Option<f64> {
         cursor.take(b"s): ");
         let found = duration::seconds(cursor.rest())?;
         (found > 0.0).then_some(found)
-    })
+    });
+    // Else whatever has the form of a time: - 93s, (12.3 s).
+    let mut fields = (1..text.len()).filter(|at| matches!(text[at - 1], b' ' | b'(' | b'[') && text[*at].is_ascii_digit());
+    named.or_else(|| fields.find_map(|at| duration::with_unit(&text[at..])))
 }
