@@ -142,7 +142,11 @@ fn keras(text: &[u8]) -> Option<Drawn<'_>> {
         let mut cursor = Cursor::new(text, start);
         let ratio = match cursor.skip(b" ", 16).ratio() {
             // Epoch 3/90 - 93s is no bar.
-            Some(ratio) if begins_word(text, start) && !text[..start].trim_ascii_end().ends_with(b"epoch") => ratio,
+            Some(ratio)
+                if begins_word(text, start) && !text[..start].trim_ascii_end().ends_with(b"epoch") =>
+            {
+                ratio
+            }
             _ => continue,
         };
         let rest = cursor.skip(b" ", 12).rest();

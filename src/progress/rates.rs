@@ -205,6 +205,7 @@ pub fn epoch_s(text: &[u8]) -> Option<f64> {
         (found > 0.0).then_some(found)
     });
     // Else whatever has the form of a time: - 93s, (12.3 s).
-    let mut fields = (1..text.len()).filter(|at| matches!(text[at - 1], b' ' | b'(' | b'[') && text[*at].is_ascii_digit());
+    let mut fields =
+        (1..text.len()).filter(|at| matches!(text[at - 1], b' ' | b'(' | b'[') && text[*at].is_ascii_digit());
     named.or_else(|| fields.find_map(|at| duration::with_unit(&text[at..])))
 }

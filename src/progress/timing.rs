@@ -81,6 +81,12 @@ impl Timing {
         let run_left_s = times.run_left_s.or(times
             .left_s
             .filter(|_| steps.is_some_and(|steps| steps.scope == Scope::Run)));
+        if let (Some(left_s), None, Some(steps)) = (run_left_s, times.step_s, steps)
+            && let (Scope::Run, Some(total)) = (steps.scope, steps.total)
+            && total > steps.done
+        {
+            self.step_s.push(left_s / (total - steps.done));
+        }
         if let Some(run_left_s) = run_left_s {
             self.run_left_s = Some((run_left_s, place));
         }
@@ -114,12 +120,12 @@ impl Timing {
         self.last_stamp_s = 0.0;
     }
 
-    /// Seconds per epoch and their spread; `place` epochs of `epochs` are done, and the run has so many steps in all.
+    /// Seconds per epoch and their spread; `place` epochs of `epochs` are done, of so many steps each where those are counted through.
     pub fn epoch_s(
         &self,
         place: Option<f64>,
         epochs: Option<f64>,
-        run_steps: Option<f64>,
+        epoch_steps: Option<f64>,
     ) -> Option<(f64, Option<f64>)> {
         place?;
         let stated = without_first(self.stated.all());
@@ -150,8 +156,8 @@ impl Timing {
             return Some((overall, None));
         }
         let steps = self.step_s.all();
-        if let (Some(run_steps), Some(epochs), false) = (run_steps, epochs, steps.is_empty()) {
-            return Some((median(&steps) * run_steps / epochs, None));
+        if let (Some(epoch_steps), false) = (epoch_steps, steps.is_empty()) {
+            return Some((median(&steps) * epoch_steps, None));
         }
         let by_run = self.run_left_s.and_then(|(left_s, then)| {
             let left = epochs? - then?;

@@ -42,6 +42,8 @@ pub struct Tracker {
     candidate: f64,
     /// An unnamed bar began again: it is not the whole run.
     bar_repeats: bool,
+    /// Steps of one epoch, where steps are counted through and epochs have fractions.
+    steps_per_epoch: Option<f64>,
     counted_epochs: bool,
     restarts: u32,
     timing: Timing,
@@ -146,7 +148,9 @@ impl Tracker {
             (Some(steps), _) => Some(steps),
             (None, epochs) => epochs,
         };
-        let known = self.timing.epoch_s(self.place(), epochs, run_total);
+        let epoch_steps = run_total.zip(epochs).map(|(steps, epochs)| steps / epochs);
+        let epoch_steps = epoch_steps.or(self.steps_per_epoch);
+        let known = self.timing.epoch_s(self.place(), epochs, epoch_steps);
         Reading {
             format: self.format.map(|format| match (format, self.framework) {
                 ("tqdm" | "Rich bar" | "epoch lines", Some(framework)) => framework,
@@ -269,6 +273,13 @@ impl Tracker {
         self.is_fractional = epoch.means == Means::Completed && sight.format != OVER_EPOCHS;
         self.epoch = Some(before);
         self.is_over = is_over;
+        let run_steps = sight
+            .steps
+            .or(self.steps)
+            .filter(|steps| steps.scope == Scope::Run);
+        if let Some(steps) = run_steps.filter(|_| self.is_fractional && before > 0.0) {
+            self.steps_per_epoch = Some(steps.done / before);
+        }
         self.learn_total(epoch, sight, base);
         match (sight.steps, is_over) {
             (Some(steps), _) => {
