@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Puts together what many lines say: where the training stands.
 
+mod base;
+mod steps;
+
 use super::bars::OVER_EPOCHS;
 use super::reading::Reading;
 use super::sight::{Base, Epoch, Mark, Means, Scope, Sight, Steps};
 use super::timing::Timing;
+use base::Bases;
 
 /// So many lines in a row that contradict what came before are believed, where nothing announced a restart.
 const CONTRADICTIONS: u32 = 4;
-
-/// An unnamed bar of less than this part of the steps of the one before is an evaluation.
-const EVALUATION_PART: f64 = 0.25;
 
 /// Names of formats that say nothing of the framework.
 const GENERAL: [&str; 2] = ["epoch lines", "step lines"];
@@ -49,15 +50,6 @@ pub struct Tracker {
     timing: Timing,
 }
 
-/// What is known of the number of the first epoch.
-#[derive(Clone, Copy, Debug, Default)]
-struct Bases {
-    zero_was_seen: bool,
-    one_is_certain: bool,
-    /// An epoch's number was the total.
-    total_was_reached: bool,
-}
-
 impl Tracker {
     /// A line says this, at the moment `stamp_s` of the log's own clock.
     pub fn see(&mut self, sight: &Sight, stamp_s: Option<f64>) {
@@ -65,7 +57,7 @@ impl Tracker {
             if !(0.0..=COUNT_MAX).contains(&epoch.number) {
                 return;
             }
-            self.learn_base(epoch, sight);
+            self.bases.learn(epoch, sight, self.epoch.is_none());
         }
         let taken = match sight.epoch {
             Some(epoch) => self.see_epoch(epoch, sight),
@@ -195,52 +187,8 @@ impl Tracker {
         is_believed.then_some(epochs)
     }
 
-    fn learn_base(&mut self, epoch: Epoch, sight: &Sight) {
-        if epoch.means == Means::Completed {
-            return;
-        }
-        let is_first = self.epoch.is_none();
-        match epoch.base {
-            Base::Zero => {}
-            Base::One => self.bases.one_is_certain = true,
-            Base::LikelyOne | Base::LikelyZero if epoch.number == 0.0 => self.bases.zero_was_seen = true,
-            Base::LikelyOne => {
-                // A number beside its total; unless a 0 was seen it counts from 1.
-                self.bases.one_is_certain |= !self.bases.zero_was_seen && sight.epochs.is_some();
-            }
-            // Lines by hand count from 0 or from 1. That one epoch less is done is the safe guess.
-            Base::LikelyZero if is_first && GENERAL.contains(&sight.format) => {
-                self.bases.one_is_certain = true
-            }
-            Base::LikelyZero if is_first => {
-                let is_at_start = sight.steps.is_none_or(|steps| {
-                    steps.total.is_none_or(|total| steps.done <= 0.05 * total) && steps.done <= 1000.0
-                });
-                let is_one = epoch.means == Means::Over || epoch.number == 1.0 && is_at_start;
-                self.bases.one_is_certain |= is_one && sight.fraction.is_none_or(|fraction| fraction <= 0.05);
-            }
-            Base::LikelyZero => {}
-        }
-        if sight.epochs == Some(epoch.number) {
-            self.bases.total_was_reached = true;
-        }
-    }
-
-    /// The number of the first epoch.
-    fn base(&self, base: Base) -> f64 {
-        let is_zero = match base {
-            Base::Zero => true,
-            Base::One => false,
-            _ if self.bases.zero_was_seen => true,
-            _ if self.bases.one_is_certain => false,
-            Base::LikelyOne => false,
-            Base::LikelyZero => true,
-        };
-        if is_zero { 0.0 } else { 1.0 }
-    }
-
     fn see_epoch(&mut self, epoch: Epoch, sight: &Sight) -> bool {
-        let base = self.base(epoch.base);
+        let base = self.bases.first(epoch.base);
         let before = match epoch.means {
             Means::Completed => epoch.number,
             Means::Inside => epoch.number - base,
@@ -348,96 +296,6 @@ impl Tracker {
             _ => self.bases.total_was_reached || prints_last(sight.format, printed),
         };
         self.epochs = Some(if is_last { printed + 1.0 } else { printed });
-    }
-
-    fn see_steps(&mut self, sight: &Sight) -> bool {
-        let Some(steps) = sight.steps else {
-            return false;
-        };
-        if !(0.0..=COUNT_MAX * 1e3).contains(&steps.done) {
-            return false;
-        }
-        let is_in_epoch = match steps.scope {
-            Scope::Epoch => true,
-            Scope::Run => false,
-            Scope::Unknown => self.epoch.is_some() && !self.is_fractional,
-        };
-        match is_in_epoch {
-            true => self.see_steps_in_epoch(steps, sight),
-            false => self.see_steps_of_run(
-                steps,
-                steps.scope == Scope::Unknown && !GENERAL.contains(&sight.format),
-            ),
-        }
-    }
-
-    fn see_steps_in_epoch(&mut self, steps: Steps, _sight: &Sight) -> bool {
-        let known = self.steps.filter(|known| known.scope == Scope::Epoch);
-        let fraction = steps.total.map(|total| (steps.done / total).min(1.0));
-        let is_complete = self.fraction.is_some_and(|fraction| fraction >= 1.0);
-        if self.is_over {
-            // Its epoch is over: this is the next one, or an evaluation behind it.
-            if known.is_some_and(|known| known.total.is_some() && known.total != steps.total) {
-                return false;
-            }
-            self.is_over = false;
-        } else if self.epoch.is_some() {
-            let is_other = known.is_some_and(|known| {
-                known.total.is_some() && steps.total.is_some() && known.total != steps.total
-            });
-            if is_complete || is_other {
-                // Predictions and evaluations behind, or between, the steps.
-                return false;
-            }
-            if known.is_some_and(|known| steps.done < known.done) && !self.restart_is_near {
-                return false;
-            }
-        }
-        self.steps = Some(Steps {
-            total: steps.total,
-            done: steps.done,
-            scope: Scope::Epoch,
-        });
-        self.fraction = fraction;
-        true
-    }
-
-    fn see_steps_of_run(&mut self, steps: Steps, is_bar: bool) -> bool {
-        let known = self.steps.filter(|known| known.scope == Scope::Run);
-        if let Some(known) = known {
-            let total = known.total.filter(|_| is_bar);
-            let is_other = is_bar && steps.total != known.total;
-            let is_complete = total.is_some_and(|total| known.done >= total);
-            if self.restart_is_near {
-                self.restarts += u32::from(steps.done < known.done);
-                self.settle();
-            } else if self.is_finished && steps.done <= known.done || is_other && !is_complete {
-                return false;
-            } else if is_other {
-                let part = steps.total.zip(total).map(|(new, old)| new / old);
-                if part.is_none_or(|part| part < EVALUATION_PART) {
-                    return false;
-                }
-                self.bar_repeats = false;
-            } else if steps.done < known.done {
-                if is_bar && is_complete {
-                    self.bar_repeats = true;
-                } else if !self.contradicts(steps.done) {
-                    return false;
-                } else {
-                    self.restarts += 1;
-                    self.settle();
-                }
-            } else {
-                self.contradictions = 0;
-            }
-        }
-        self.steps = Some(Steps {
-            scope: Scope::Run,
-            total: steps.total.or(known.and_then(|known| known.total)),
-            ..steps
-        });
-        true
     }
 
     /// Whether a line that puts the training at `place` is believed.
