@@ -4,6 +4,7 @@
 
 mod drill;
 mod plan;
+mod progress;
 mod report;
 mod run;
 mod saving;
@@ -29,6 +30,10 @@ enum Command {
     Report(report::Args),
     Drill(drill::Args),
     Plan(plan::Args),
+    Progress(progress::Args),
+    /// Stands between a program and its output; for `surgent run` alone
+    #[command(hide = true)]
+    Relay,
 }
 
 /// Runs the `surgent` command and returns its exit code.
@@ -38,6 +43,11 @@ pub fn main() -> ExitCode {
         Command::Report(args) => report::main(&args),
         Command::Drill(args) => drill::main(&args),
         Command::Plan(args) => plan::main(&args),
+        Command::Progress(args) => progress::main(&args),
+        Command::Relay => match crate::monitor::relay::serve() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        },
     }
 }
 

@@ -5,15 +5,17 @@ use super::saving;
 use crate::monitor::JobEnvironment;
 use crate::monitor::run::{Run, run};
 use crate::policy::directives::{EPOCHS_MAX, SaveKind};
+use crate::progress::pattern::Pattern;
 use clap::ValueEnum;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Run a training program so that Slurm can ask it to save
 ///
-/// To be put in front of the training command in a batch script. The program's output is left alone. When an urgent job
-/// needs the resources, the program (and nothing else) is asked to save; once its model is seen to be saved, Slurm is
-/// told, and may stop the job and put it back into the queue. Outside a Slurm job the program simply runs.
+/// To be put in front of the training command in a batch script. The program's output is handed on untouched, and how
+/// far the training is is read from it where the program does not report it. When an urgent job needs the resources, the
+/// program (and nothing else) is asked to save; once its model is seen to be saved, Slurm is told, and may stop the job and
+/// put it back into the queue. Outside a Slurm job the program simply runs.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub(super) struct Args {
@@ -27,6 +29,17 @@ pub(super) struct Args {
 
     #[command(flatten)]
     saving: saving::Args,
+
+    /// Regular expression that finds progress in the program's output
+    ///
+    /// Instead of the formats of common frameworks, which are read without it. See `surgent progress --help` for its named
+    /// groups, and try it there.
+    #[arg(long, value_name = "REGEX", conflicts_with = "ignore_output")]
+    pattern: Option<Pattern>,
+
+    /// Do not read the program's output
+    #[arg(long)]
+    ignore_output: bool,
 
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
@@ -68,6 +81,8 @@ pub(super) fn main(args: Args) -> ExitCode {
         saving: args.saving.options(),
         save: args.save.map(Save::kind),
         epochs: args.epochs,
+        reads_output: !args.ignore_output,
+        pattern: args.pattern,
     };
     ExitCode::from(run(&program, &JobEnvironment::read()))
 }

@@ -44,7 +44,7 @@ pub(super) struct Args {
     checkpoint_settle: Option<Duration>,
 
     /// Regular expression for the line that the program prints when it has saved
-    #[arg(long, value_name = "REGEX", value_parser = line)]
+    #[arg(long, value_name = "REGEX", value_parser = line, conflicts_with = "ignore_output")]
     saved_line: Option<Regex>,
 
     /// Exit code that the program ends with only when it has saved (may be repeated)

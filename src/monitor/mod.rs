@@ -9,12 +9,14 @@
 mod direct;
 pub mod drill;
 mod environment;
-mod estimate;
+mod follow;
 mod machine;
+mod output;
 mod place;
 mod program;
 mod progress;
 mod publisher;
+pub mod relay;
 pub mod report;
 mod reports;
 mod requests;
@@ -25,6 +27,7 @@ pub mod send;
 mod shell;
 mod signals;
 mod time;
+mod told;
 mod voice;
 
 pub use environment::JobEnvironment;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The training program as a process.
 
+use super::output::Streams;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::ffi::OsString;
@@ -55,11 +56,12 @@ impl StartError {
 }
 
 impl Program {
-    /// Starts `command` with everything of this process's own but for `environment`, in which `None` unsets. Calls
-    /// `exited` once when the program has ended.
+    /// Starts `command` with everything of this process's own but for `environment`, in which `None` unsets, and for
+    /// `streams`. Calls `exited` once when the program has ended.
     pub fn start(
         command: &[OsString],
         environment: &[(&str, Option<OsString>)],
+        streams: Streams,
         exited: impl FnOnce() + Send + 'static,
     ) -> Result<Self, StartError> {
         let empty = OsString::new();
@@ -74,6 +76,12 @@ impl Program {
         };
         let mut builder = Command::new(name);
         builder.args(args);
+        if let Some(out) = streams.out {
+            builder.stdout(out);
+        }
+        if let Some(err) = streams.err {
+            builder.stderr(err);
+        }
         for (variable, value) in environment {
             match value {
                 Some(value) => builder.env(variable, value),

@@ -4,10 +4,10 @@
 //! The plugin foresees progress from the last report: `epoch + elapsed / epoch_s`. Only what it cannot foresee is
 //! published, because each update of a comment is work for slurmctld.
 
-use super::estimate::{Pace, Reading};
 use super::time::Now;
 use crate::policy::directives::{Key, SECONDS_MAX};
 use crate::policy::units::{Seconds, UnixTime};
+use crate::progress::pace::{Pace, Reading};
 use std::time::Duration;
 
 /// How far, in epochs, the plugin's foresight may be off.
@@ -67,6 +67,12 @@ impl Progress {
     /// The program was started again.
     pub fn interrupt(&mut self) {
         self.pace.interrupt();
+    }
+
+    /// What was reported so far counted something else, steps rather than epochs say.
+    pub fn begin_anew(&mut self, epochs: Option<u32>) {
+        self.epochs = epochs;
+        self.pace = Pace::default();
     }
 
     /// Whether the training has reached its end.
@@ -216,6 +222,40 @@ mod tests {
             assert_eq!(progress.due().is_some(), is_published, "epoch 3 after {second} s");
             assert!(progress.has_news());
         }
+    }
+
+    /// So many updates in a day of epochs that take `epoch_s(number)` seconds, with a reading at each of 100 steps.
+    fn updates_in_a_day(epoch_s: impl Fn(u32) -> f64) -> u32 {
+        let mut progress = progress();
+        let (mut second, mut updates, mut epoch) = (60.0, 0, 0);
+        while second < 86_400.0 {
+            let step_s = epoch_s(epoch) / 100.0;
+            for step in 0..100 {
+                second += step_s;
+                let done = f64::from(epoch) + f64::from(step + 1) / 100.0;
+                progress.report(Some(done), None, Duration::from_secs_f64(second));
+                if progress.due().is_some_and(|due| due.as_secs_f64() <= second) {
+                    progress.publish(at(second as u64));
+                    updates += 1;
+                }
+            }
+            epoch += 1;
+        }
+        updates
+    }
+
+    #[test]
+    fn a_day_of_steady_epochs_costs_few_updates() {
+        let steady = updates_in_a_day(|_| 300.0);
+        assert!(steady <= 5, "{steady}");
+        // One percent more or less, in no order.
+        let uneven = updates_in_a_day(|epoch| {
+            300.0 + f64::from(epoch.wrapping_mul(2_654_435_761) >> 16 & 0xff) / 128.0 * 3.0 - 3.0
+        });
+        assert!(uneven <= 20, "{uneven}");
+        let slow_start = updates_in_a_day(|epoch| if epoch == 0 { 500.0 } else { 300.0 });
+        assert!(slow_start <= 20, "{slow_start}");
+        println!("updates a day: {steady} steady, {uneven} uneven, {slow_start} after a slow start");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::say::say;
 use super::shell::{Happening, Shell};
 use super::signals;
 use crate::policy::directives::{self, SaveKind};
+use crate::progress::pattern::Pattern;
 use crate::slurm::job::Job;
 use std::ffi::OsString;
 use std::sync::mpsc::channel;
@@ -27,6 +28,10 @@ pub struct Run {
     pub save: Option<SaveKind>,
     /// Epochs in all.
     pub epochs: Option<u32>,
+    /// Whether progress is read from the program's output.
+    pub reads_output: bool,
+    /// What the output looks like, where it is none of the known formats.
+    pub pattern: Option<Pattern>,
 }
 
 /// Runs the program to its end; the exit code for this process.

@@ -4,6 +4,7 @@
 use super::direct::Introduction;
 use super::environment::{JobEnvironment, REPORT, RESTART_COUNT, RESUME, SAVE_REQUEST};
 use super::machine::{Action, Answer, Cause, Circumstances, Event, Machine, Training};
+use super::output::{Heard, Output, Streams};
 use super::program::Program;
 use super::progress::{Progress, seconds};
 use super::report::Report;
@@ -14,6 +15,7 @@ use super::saving::{self, Outcome, Saving};
 use super::say::say;
 use super::signals::{ASK_SIGNAL_NAME, DRILL_SIGNAL, Received};
 use super::time::Clock;
+use super::told::Told;
 use super::voice::Voice;
 use crate::policy::directives::{Key, SaveKind, SaveSignal, SignalTarget};
 use crate::slurm::job::Job;
@@ -37,6 +39,8 @@ pub enum Happening {
     Exited,
     /// slurmctld has taken an acknowledgement.
     Acknowledged,
+    /// The program's output says this.
+    OutputRead(Heard),
     /// AdminComment was looked at.
     Looked(Cause, Answer),
     /// Something about a save.
@@ -56,6 +60,9 @@ pub struct Shell<'a> {
     reports: Option<Reports>,
     requests: Option<Requests>,
     complaints: u32,
+    /// The program's output, where progress is read from it.
+    output: Option<Output>,
+    told: Told,
     program: Option<Program>,
     /// The job and the thread that publishes in it, where this process speaks for it.
     voice: Option<Voice>,
@@ -84,6 +91,11 @@ impl<'a> Shell<'a> {
             .map(|arg| arg.to_string_lossy().into_owned())
             .collect();
         let saving = Saving::new(&run.saving, &command, voice.is_some(), heard);
+        let output = voice.as_ref().filter(|_| run.reads_output).map(|_| {
+            let to_main = sender.clone();
+            let read = move |heard| _ = to_main.send(Happening::OutputRead(heard));
+            Output::new(run.pattern.clone(), saving.saved_line().cloned(), read)
+        });
         let circumstances = Circumstances {
             speaks: voice.is_some(),
             is_alone: environment.ranks == 1,
@@ -104,6 +116,8 @@ impl<'a> Shell<'a> {
                 .map(Requests::in_folder),
             reports,
             complaints: 0,
+            output,
+            told: Told::new(run.epochs),
             program: None,
             voice,
         }
@@ -211,10 +225,14 @@ impl<'a> Shell<'a> {
         match happening {
             Happening::Signal(received) => self.signalled(received),
             Happening::ReportsChanged => self.read_reports(false),
+            Happening::OutputRead(heard) => self.output_read(&heard, false),
             Happening::Exited => {
                 // What it wrote last is heard before its end.
                 let mut actions = self.read_reports(true);
                 let code = self.program.take().map_or(u8::MAX, Program::reap);
+                if let Some(heard) = self.output.as_mut().map(Output::finish) {
+                    actions.extend(self.output_read(&heard, code == 0));
+                }
                 // The end itself is told to the machine once it is known what it means.
                 if self.saving.exited(code) && self.machine.awaits_save() {
                     actions.extend(self.saved(Duration::ZERO));
@@ -276,6 +294,9 @@ impl<'a> Shell<'a> {
     fn reported(&mut self, report: &Report) -> Vec<Action> {
         let now = self.clock.now();
         let mut actions = Vec::new();
+        if report.epoch.is_some() && self.told.report() {
+            self.progress.begin_anew(report.total().or(self.run.epochs));
+        }
         if report.epoch.is_some() || report.epochs.is_some() {
             // A report may have been read late, but never before it was made.
             let age_s = report.at.map_or(0.0, |at| now.unix.0 as f64 - at);
@@ -299,6 +320,27 @@ impl<'a> Shell<'a> {
 
     fn saved(&mut self, ago: Duration) -> Vec<Action> {
         self.machine.on(Event::Saved { ago }, self.clock.now())
+    }
+
+    /// What the program has printed since: that it has saved, and how far it is, where it does not report that.
+    fn output_read(&mut self, heard: &Heard, has_succeeded: bool) -> Vec<Action> {
+        let mut actions = Vec::new();
+        if heard.has_saved && self.machine.awaits_save() {
+            actions.extend(self.saved(Duration::ZERO));
+        }
+        let now = self.clock.now();
+        let Some(stand) = self.told.read(&heard.reading, has_succeeded) else {
+            return actions;
+        };
+        if stand.counts_anew {
+            self.progress.begin_anew(stand.epochs);
+        }
+        self.progress
+            .report(Some(stand.epoch), stand.epochs, now.monotonic);
+        if stand.ends_epoch {
+            actions.extend(self.machine.on(Event::Progressed, now));
+        }
+        actions
     }
 
     fn complain(&mut self, sentence: &str) {
@@ -330,6 +372,9 @@ impl<'a> Shell<'a> {
                 Action::NoteSave => self.progress.save(self.clock.now().unix),
                 Action::Resume => {
                     self.progress.interrupt();
+                    if let Some(output) = &self.output {
+                        output.restart();
+                    }
                     if let Some(code) = self.start(true) {
                         return Some(code);
                     }
@@ -368,7 +413,18 @@ impl<'a> Shell<'a> {
         ];
         let to_main = self.sender.clone();
         let exited = move || _ = to_main.send(Happening::Exited);
-        match Program::start(&self.run.command, &environment, exited) {
+        let streams = match self.output.as_mut().map(Output::connect) {
+            None => Streams::default(),
+            Some(Ok(streams)) => streams,
+            Some(Err(error)) => {
+                say(&format!(
+                    "the program's output is not read ({error}); it runs all the same"
+                ));
+                self.output = None;
+                Streams::default()
+            }
+        };
+        match Program::start(&self.run.command, &environment, streams, exited) {
             Ok(program) => {
                 self.program = Some(program);
                 None

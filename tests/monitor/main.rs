@@ -3,6 +3,7 @@
 
 mod bench;
 mod frameworks;
+mod output;
 mod outside;
 mod publish;
 mod python;

@@ -25,6 +25,9 @@ def whole():
     return open(bench + "/whole", "rb").read()
 asked = []
 signal.signal(signal.SIGUSR1, lambda *_: asked.append(1))
+if exists("early"):
+    print("model written", flush=True)
+    time.sleep(0.6)
 if exists("progress"):
     report(epoch=3, epochs=90)
 tell("start resume=" + os.environ.get("SURGENT_RESUME", "no"))
@@ -183,6 +186,26 @@ fn a_checkpoint_from_before_the_request_does_not_count() {
     let (code, _, _) = act(&bench, "exit0", &MODEL).end();
     assert_eq!(code, 0);
     assert_not_saved(&bench);
+}
+
+#[test]
+fn a_line_counts_if_it_was_named_and_comes_after_the_request() {
+    let bench = Bench::in_job("");
+    let running = act(&bench, "print", &["--saved-line", "^model w"]);
+    bench.until_comment_has("saved=");
+    bench.write("end", "");
+    running.signal(Signal::TERM);
+    let (code, out, _) = running.end();
+    assert_eq!((code, out.as_str()), (143, "model written\n"));
+
+    for (does, line) in [("print", "^weights w"), ("ignore", "^model w")] {
+        let bench = Bench::in_job("");
+        bench.write("early", "");
+        let running = act(&bench, does, &["--saved-line", line]);
+        bench.write("end", "");
+        assert_eq!(running.end().0, 3, "{does}");
+        assert_not_saved(&bench);
+    }
 }
 
 #[test]

@@ -23,6 +23,7 @@ use super::signals;
 use checkpoint::{Sight, Watch};
 use options::Way;
 use processes::{Proc, Processes};
+use regex::bytes::Regex;
 use rustix::process::{Pid, Signal};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -279,10 +280,10 @@ impl Saving {
         self.following.is_some() && request == self.request
     }
 
-    /// A line of the program's output; whether it tells of a save. To be called only while a save is awaited.
-    pub fn line(&self, line: &[u8]) -> bool {
-        let pattern = self.options.saved_line.as_ref().filter(|_| self.watch.is_none());
-        pattern.is_some_and(|pattern| pattern.is_match(line))
+    /// A line of the program's output in which this is found tells of a save, if one is awaited. `None` where a stronger
+    /// sign is looked for.
+    pub fn saved_line(&self) -> Option<&Regex> {
+        self.options.saved_line.as_ref().filter(|_| self.watch.is_none())
     }
 
     /// The program has ended with this code while a save was awaited; whether that tells of a save.
