@@ -86,9 +86,9 @@ pub struct Output {
     followers: Arc<Mutex<Vec<Follower>>>,
     changed: Arc<dyn Fn(Heard) + Send + Sync>,
     /// Closed once all relays are done.
-    relays: Option<Receiver<()>>,
-    /// For the threads that read from relays; closed when the program has ended.
-    wakes: Vec<Sender<()>>,
+    relays_end: Option<Receiver<()>>,
+    /// For the thread that reads from relays; closed when the program has ended.
+    wake: Option<Sender<()>>,
 }
 
 /// What the program gets for its standard output and standard error; `None` for this process's own.
@@ -114,16 +114,16 @@ impl Output {
             reader: Arc::new(Mutex::new(reader)),
             followers: Arc::default(),
             changed: Arc::new(changed),
-            relays: None,
-            wakes: Vec::new(),
+            relays_end: None,
+            wake: None,
         };
         let mut followers = Vec::new();
         let (out, err) = (io::stdout(), io::stderr());
-        if is_kind(out.as_fd(), FileType::RegularFile) {
-            followers.extend(Follower::new(Stream::Out, &out, "/proc/self/fd/1"));
-        }
         if is_kind(err.as_fd(), FileType::RegularFile) && !is_same(out.as_fd(), err.as_fd()) {
             followers.extend(Follower::new(Stream::Err, &err, "/proc/self/fd/2"));
+        }
+        if is_kind(out.as_fd(), FileType::RegularFile) {
+            followers.extend(Follower::new(Stream::Out, &out, "/proc/self/fd/1"));
         }
         if !followers.is_empty() {
             output.follow(followers);
@@ -135,21 +135,24 @@ impl Output {
     pub fn connect(&mut self) -> io::Result<Streams> {
         let (out, err) = (io::stdout(), io::stderr());
         let mut streams = Streams::default();
-        let (done, relays) = channel();
+        let mut relays = Vec::new();
+        let is_one = is_same(out.as_fd(), err.as_fd());
+        // Standard error first, also where it is read: what a bar there showed last belongs in front of a line that
+        // begins the next epoch.
+        if is_kind(err.as_fd(), FileType::Fifo) && !is_one {
+            let (input, relay) = relay::start(err.as_fd())?;
+            streams.err = Some(input.into());
+            relays.push((Stream::Err, relay));
+        }
         if is_kind(out.as_fd(), FileType::Fifo) {
             let (input, relay) = relay::start(out.as_fd())?;
-            if is_same(out.as_fd(), err.as_fd()) {
+            if is_one {
                 streams.err = Some(input.try_clone()?.into());
             }
             streams.out = Some(input.into());
-            self.read_copy(Stream::Out, relay, done.clone());
+            relays.push((Stream::Out, relay));
         }
-        if is_kind(err.as_fd(), FileType::Fifo) && streams.err.is_none() {
-            let (input, relay) = relay::start(err.as_fd())?;
-            streams.err = Some(input.into());
-            self.read_copy(Stream::Err, relay, done);
-        }
-        self.relays = Some(relays);
+        self.read_copies(relays);
         Ok(streams)
     }
 
@@ -160,11 +163,11 @@ impl Output {
 
     /// The program has ended: what its output said last.
     pub fn finish(&mut self) -> Heard {
-        if let Some(relays) = self.relays.take() {
-            // Threads that pause go on at once.
-            self.wakes.clear();
-            // Nothing is ever sent: it is over when all senders are gone.
-            let _ = relays.recv_timeout(END_LIMIT);
+        // The thread goes on at once where it pauses.
+        self.wake = None;
+        if let Some(relays_end) = self.relays_end.take() {
+            // Nothing is ever sent: it is over when the sender is gone.
+            let _ = relays_end.recv_timeout(END_LIMIT);
         }
         let mut reader = lock(&self.reader);
         for follower in lock(&self.followers).iter_mut() {
@@ -201,51 +204,60 @@ impl Output {
         });
     }
 
-    /// Reads what a relay hands over, until the relay is done.
-    fn read_copy(&mut self, stream: Stream, relay: Relay, done: Sender<()>) {
+    /// Reads what the relays hand over, until they are done.
+    fn read_copies(&mut self, mut relays: Vec<(Stream, Relay)>) {
         let (reader, changed) = (Arc::clone(&self.reader), Arc::clone(&self.changed));
         let (wake, is_ending) = channel();
-        self.wakes.push(wake);
+        let (done, relays_end) = channel::<()>();
+        (self.wake, self.relays_end) = (Some(wake), Some(relays_end));
         thread::spawn(move || {
-            let Relay {
-                mut copy,
-                mut process,
-                ..
-            } = relay;
             let mut buffer = vec![0; 64 * 1024];
-            while read_burst(&mut copy, &mut buffer, |bytes| {
-                lock(&reader).feed_stream(stream, bytes)
-            }) {
-                let news = heard(&mut lock(&reader));
-                changed(news);
+            while !relays.is_empty() {
+                wait_for_any(&relays);
                 // So, many small writes wake this thread only now and then, and a fast output is read only in part.
                 let _ = is_ending.recv_timeout(LOOK_INTERVAL);
+                relays.retain_mut(|(stream, relay)| {
+                    let take = |bytes: &[u8]| lock(&reader).feed_stream(*stream, bytes);
+                    let goes_on = read_burst(&mut relay.copy, &mut buffer, take);
+                    if !goes_on {
+                        // It has ended, or has closed what it hands over and ends.
+                        let _ = relay.process.wait();
+                    }
+                    goes_on
+                });
+                let news = heard(&mut lock(&reader));
+                changed(news);
             }
-            // It has ended, or has closed what it hands over and ends.
-            let _ = process.wait();
             drop(done);
         });
     }
 }
 
-/// Reads what is there, at least something and at most a burst; false at the end.
+/// Returns when one of the relays has handed something over.
+fn wait_for_any(relays: &[(Stream, Relay)]) {
+    let mut polled: Vec<_> = relays
+        .iter()
+        .map(|(_, relay)| PollFd::new(&relay.copy, PollFlags::IN))
+        .collect();
+    // Interrupted by a signal, at most.
+    let _ = poll(&mut polled, None);
+}
+
+/// Reads what is there, at most a burst; false at the end.
 fn read_burst(copy: &mut PipeReader, buffer: &mut [u8], mut take: impl FnMut(&[u8])) -> bool {
     let mut left = BURST_BYTES;
-    loop {
+    while left > 0 && poll(&mut [PollFd::new(copy, PollFlags::IN)], Some(&AT_ONCE)) == Ok(1) {
         match copy.read(buffer) {
             Ok(0) => return false,
             Ok(count) => {
                 take(&buffer[..count]);
                 left = left.saturating_sub(count as u64);
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => return false,
         }
-        let is_waiting = poll(&mut [PollFd::new(copy, PollFlags::IN)], Some(&AT_ONCE)) == Ok(1);
-        if left == 0 || !is_waiting {
-            return true;
-        }
     }
+    true
 }
 
 fn is_kind(output: BorrowedFd<'_>, kind: FileType) -> bool {

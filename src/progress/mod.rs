@@ -275,3 +275,35 @@ fn without_last_word(text: &[u8]) -> &[u8] {
     let length = text.iter().rev().take_while(|byte| is_of_word(byte)).count();
     &text[..text.len() - length]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_bar_that_comes_late_by_the_other_output_is_not_the_next_epochs() {
+        let mut reader = Reader::new(None);
+        let bar = |done| format!("\r{}0%|#####| {done}/10 [00:05<00:05,  1.00it/s]\r", done);
+        reader.feed_stream(Stream::Out, b"Epoch 1/3\n");
+        reader.feed_stream(Stream::Err, bar(5).as_bytes());
+        reader.feed_stream(Stream::Out, b"Epoch 2/3\n");
+        reader.feed_stream(Stream::Err, bar(10).as_bytes());
+        reader.feed_stream(Stream::Err, bar(2).as_bytes());
+        let reading = reader.reading();
+        assert_eq!(
+            (reading.epochs_done, reading.fraction_in_epoch),
+            (Some(1.0), Some(0.2))
+        );
+    }
+
+    #[test]
+    fn a_line_whose_beginning_was_passed_over_says_nothing() {
+        let mut reader = Reader::new(None);
+        reader.feed(b"Epoch 1/30\nEpoch 2");
+        reader.pass_over(Stream::Out);
+        reader.feed(b"Epoch 9/30\nEpoch 3/30\n");
+        assert_eq!(reader.reading().epochs_done, Some(2.0));
+        reader.feed(&[b"Epoch 2", [PASSED_OVER].as_slice(), b"8/30\n"].concat());
+        assert_eq!(reader.reading().epochs_done, Some(2.0));
+    }
+}

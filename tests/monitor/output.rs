@@ -140,7 +140,7 @@ fn the_training_goes_on_when_the_monitor_is_killed() {
             assert!(!running.has_ended());
             running
         };
-        bench.until_comment_has("epoch=1");
+        bench.until_comment_has("epochs=3");
         running.signal(Signal::KILL);
         bench.write("go", "");
         bench.until_story_has("through");

@@ -29,6 +29,8 @@ pub struct Tracker {
     is_fractional: bool,
     /// Whether the epoch under way is over, and only the next has not begun.
     is_over: bool,
+    /// Whether the epoch under way was seen with a part of it done.
+    is_under_way: bool,
     /// How much of the epoch under way is done.
     fraction: Option<f64>,
     epochs: Option<f64>,
@@ -219,6 +221,10 @@ impl Tracker {
         let completes_same = is_over && self.epoch == Some(before) && self.is_over;
         let had_fraction = self.fraction.is_some();
         self.is_fractional = epoch.means == Means::Completed && sight.format != OVER_EPOCHS;
+        if self.epoch != Some(before) {
+            self.is_under_way = false;
+        }
+        self.is_under_way |= fraction.is_some_and(|fraction| fraction < 1.0);
         self.epoch = Some(before);
         self.is_over = is_over;
         let run_steps = sight

@@ -43,10 +43,16 @@ impl Tracker {
             let is_other = known.is_some_and(|known| {
                 known.total.is_some() && steps.total.is_some() && known.total != steps.total
             });
-            if is_complete || is_other {
+            // It was complete from the beginning: the last bar of the epoch before, which came behind the line that
+            // begins this one, by another way.
+            let was_late = is_complete && !self.is_under_way && steps.scope == Scope::Unknown && !is_other;
+            if was_late && fraction.is_some_and(|fraction| fraction < 1.0) {
+                self.steps = None;
+            } else if is_complete || is_other {
                 // Predictions and evaluations behind, or between, the steps.
                 return false;
             }
+            let known = self.steps.filter(|known| known.scope == Scope::Epoch);
             if known.is_some_and(|known| steps.done < known.done) && !self.restart_is_near {
                 return false;
             }
@@ -57,6 +63,7 @@ impl Tracker {
             scope: Scope::Epoch,
         });
         self.fraction = fraction;
+        self.is_under_way |= fraction.is_some_and(|fraction| fraction < 1.0);
         true
     }
 
