@@ -8,12 +8,13 @@ BUILT := $(or $(CARGO_TARGET_DIR),target)
 CORE := $(BUILT)/release/libsurgent.so
 SURGENT := $(BUILT)/release/surgent
 FAULTS := target/plugins-faults
+BENCH := target/plugins-bench
 DIGITS := target/demo-data/digits.csv.gz
 
-.PHONY: help setup build demo check test lint faults clean FORCE
+.PHONY: help setup build demo check check-frameworks test lint faults bench bench-cluster clean FORCE
 help: ## List what can be made
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
-		sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
+		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
 
 include slurm-headers/shims.mk
 
@@ -27,8 +28,15 @@ demo: setup ## Show the whole story on a real Slurm, in about a minute and a hal
 	@$(CARGO) build --release --example demo
 	@SURGENT_BIN='$(abspath $(SURGENT))' $(BUILT)/release/examples/demo
 
+bench-cluster: setup ## Measure looks at a real slurmctld with 10,000 nodes, in about ten minutes
+	@$(MAKE) --no-print-directory shims
+	$(CARGO) bench --bench full_cluster
+
 check: setup ## Run every test, on a real Slurm too
 	@$(MAKE) --no-print-directory lint test
+
+check-frameworks: ## Preempt trainings in Keras, Lightning and Transformers; SURGENT_PYTHON is a python3 that has them
+	$(CARGO) test --test monitor frameworks -- --ignored --nocapture --test-threads=1
 
 lint: ## Check format and clippy
 	$(CARGO) fmt --check
@@ -47,6 +55,20 @@ faults: shims
 	@mkdir -p $(FAULTS)
 	@for plugin in $(SHIM_PLUGINS) $(BUILT)/faults/release/libsurgent.so; do \
 		cp "$$plugin" $(FAULTS)/.new && mv -f $(FAULTS)/.new "$(FAULTS)/$${plugin##*/}" || exit 1; done
+
+bench: shims $(BENCH)/host ## Measure what decisions take (docs/performance.md)
+	$(CARGO) build --release --example bench_core
+	@cp '$(OUT)/preempt_surgent.so' $(BENCH)/
+	@cp $(BUILT)/release/examples/libbench_core.so $(BENCH)/libsurgent.so
+	@$(BENCH)/host '$(PLUGINDIR)' $(BENCH)
+	$(CARGO) bench --bench figures
+
+# With all symbols visible, so that the plugins find here what slurmctld has.
+$(BENCH)/host: $(wildcard benches/hooks/*.c benches/hooks/*.h) $(SHIM_HEADERS) $(OUT)/.headers | install-plugindir
+	@echo '  CC $@'
+	@mkdir -p $(BENCH)
+	@$(CC) $(filter-out -fvisibility=hidden -fPIC,$(SHIM_CFLAGS)) -isystem '$(SHIM_TREE)' -rdynamic -o $@ \
+		$(filter %.c,$^) '$(PLUGINDIR)/libslurmfull.so' -Wl,-rpath,'$(PLUGINDIR)'
 
 $(DIGITS):
 	@tests/demo/get-data $@

@@ -120,6 +120,8 @@ SURGENT_FIELD_IS(job_record_t, state_reason, uint32_t);
 SURGENT_FIELD_IS(job_record_t, array_job_id, uint32_t);
 SURGENT_FIELD_IS(job_record_t, array_task_id, uint32_t);
 SURGENT_FIELD_IS(job_record_t, het_job_id, uint32_t);
+SURGENT_FIELD_IS(job_record_t, het_job_list, surgent_list_t);
+SURGENT_FIELD_IS(job_record_t, het_job_offset, uint32_t);
 SURGENT_FIELD_IS(job_record_t, user_id, uint32_t);
 SURGENT_FIELD_IS(job_record_t, priority, uint32_t);
 SURGENT_FIELD_IS(job_record_t, restart_cnt, uint16_t);
@@ -163,6 +165,7 @@ SURGENT_FIELD_IS(multi_core_data_t, threads_per_core, uint16_t);
 SURGENT_FIELD_IS(multi_core_data_t, ntasks_per_core, uint16_t);
 SURGENT_FIELD_IS(multi_core_data_t, sockets_per_node, uint16_t);
 SURGENT_FIELD_IS(job_resources_t, nhosts, uint32_t);
+SURGENT_FIELD_IS(job_resources_t, nodes, char *);
 SURGENT_FIELD_IS(job_resources_t, core_bitmap, bitstr_t *);
 SURGENT_FIELD_IS(job_resources_t, node_req, uint32_t);
 SURGENT_FIELD_IS(job_resources_t, whole_node, uint8_t);
@@ -204,5 +207,6 @@ SURGENT_FIELD_IS(gres_job_state_t, mem_per_gres, uint64_t);
 SURGENT_FIELD_IS(gres_job_state_t, def_mem_per_gres, uint64_t);
 SURGENT_FIELD_IS(job_desc_msg_t, requeue, uint16_t);
 SURGENT_FIELD_IS(job_desc_msg_t, priority, uint32_t);
+SURGENT_FIELD_IS(job_desc_msg_t, het_job_offset, uint32_t);
 
 #endif

@@ -125,7 +125,7 @@ typedef struct surgent_choice {
 #define SURGENT_JOB_MEM_PER_CPU 0x0100u /* request_memory_mib is per CPU, else per node */
 #define SURGENT_JOB_EXEMPT 0x0200u      /* Slurm itself will not let it be preempted now */
 #define SURGENT_JOB_ALL_MEMORY 0x0400u  /* pending: only nodes where no job holds any memory will do */
-#define SURGENT_JOB_UNTESTED 0x0800u    /* pending, and Slurm has not tried to start it yet */
+#define SURGENT_JOB_UNTESTED 0x0800u    /* pending, and as far as is known Slurm has not tried to start it yet */
 #define SURGENT_JOB_OVERCOMMIT 0x1000u  /* pending: its tasks need no CPUs of their own */
 #define SURGENT_JOB_RESERVATION 0x2000u /* pending: it asks for a reservation */
 
@@ -198,6 +198,8 @@ typedef struct surgent_job_view {
 	const char *request_features; /* the --constraint text */
 	const char *request_licenses;
 	const char *reservation;
+	uint32_t het_job_offset; /* which component of `het_job_id` it is, from 0 on */
+	uint32_t het_components; /* of the first component: how many there are; else 0 */
 } surgent_job_view_t;
 
 /* Where the shim puts what it reads. The core fills this in and hands it to surgent_host_t.snapshot. */
@@ -209,6 +211,10 @@ typedef struct surgent_sink {
 	/* Whether the request_* fields and choices of this pending job are wanted; they are a lot of work. */
 	bool (*wants_request)(void *context, const surgent_job_view_t *job);
 	void (*job)(void *context, const surgent_job_view_t *job);
+	/* Once, when the locks have been let go: for how long they were waited for, and then held. */
+	void (*locked)(void *context, uint64_t waited_ns, uint64_t held_ns);
+	/* Once, before the locks are asked for: about how many nodes and jobs there are to make room for. */
+	void (*expect)(void *context, uint32_t nodes, uint32_t jobs);
 } surgent_sink_t;
 
 /* surgent_host_t.snapshot */
@@ -252,6 +258,8 @@ typedef struct surgent_answer {
 #define SURGENT_REQUEST_REQUEUE_UNSET 0x1u /* the user said neither --requeue nor --no-requeue */
 #define SURGENT_REQUEST_HELD 0x2u          /* the user asked for it to be held (priority 0) */
 #define SURGENT_REQUEST_BATCH 0x4u         /* comes with a batch script */
+#define SURGENT_REQUEST_HET 0x8u           /* component of a heterogeneous job (submissions only) */
+#define SURGENT_REQUEST_HET_FIRST 0x10u    /* and the first one */
 
 /* A submission, or a change that somebody asks for (then each absent string means "unchanged"). */
 typedef struct surgent_request_view {
@@ -289,6 +297,13 @@ typedef struct surgent_pair_view {
 	int64_t preemptee_preempt_time;
 	const char *preemptor_admin_comment;
 } surgent_pair_view_t;
+
+/*
+ * How the AdminComment of every urgent job begins. Only an urgent job may preempt others. So of a preemptor whose
+ * AdminComment begins otherwise a shim need ask surgent_preemptable only if the preemptee's preempt_time is set; else
+ * the answer is no.
+ */
+#define SURGENT_URGENT_MARK "surgent{class=urgent"
 
 /* surgent_preempt_mode */
 #define SURGENT_MODE_OFF 0u

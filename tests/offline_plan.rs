@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `surgent plan`, from outside, and the pages that show what it says.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -102,6 +102,181 @@ fn what_is_not_to_be_stopped_is_said_too() {
         }
     });
     assert!(plan(&ending, "900", &[]).contains("have ended by themselves"));
+
+    let component = changed(folder.path(), |snapshot| {
+        snapshot["facts"]["waiting"][0]["het"] = json!({"leader": 900, "offset": 0, "of": 2});
+    });
+    let said = plan(&component, "900", &[]).replace("\n ", "");
+    assert!(
+        said.contains("not all components") && said.contains("nobody is stopped"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_hindrance_is_named_in_both_forms() {
+    let folder = tempfile::tempdir().unwrap();
+    let blocked = |hindrance: Value| {
+        changed(folder.path(), |snapshot| {
+            snapshot["facts"]["waiting"][0]["blocked"] = Value::Bool(true);
+            snapshot["facts"]["waiting"][0]["hindrance"] = hindrance;
+        })
+    };
+    for (hindrance, name, words) in [
+        ("licenses".into(), "licenses", "it lacks licenses"),
+        ("limit".into(), "limit", "as many tasks of its array run"),
+        ("held".into(), "held", "it is held"),
+        (Value::Null, "other", "a reason that free nodes do not mend"),
+    ] {
+        let snapshot = blocked(hindrance);
+        assert!(plan(&snapshot, "900", &[]).contains(words), "{words}");
+        let json: Value = serde_json::from_str(&plan(&snapshot, "900", &["--json"])).unwrap();
+        assert_eq!(
+            (json["outcome"].as_str(), json["hindrance"].as_str()),
+            (Some("hindered"), Some(name))
+        );
+        assert_eq!(
+            (&json["urgent"], &json["node_names"]),
+            (&900.into(), &Value::Array(Vec::new()))
+        );
+    }
+}
+
+/// The example with another urgent job before or behind the first.
+fn with_another(folder: &Path, priority: u64, change: impl FnOnce(&mut Value)) -> String {
+    changed(folder, |snapshot| {
+        let waiting = snapshot["facts"]["waiting"].as_array_mut().unwrap();
+        let mut other = waiting[0].clone();
+        other["id"] = 901.into();
+        other["priority"] = priority.into();
+        waiting.push(other);
+        change(snapshot);
+    })
+}
+
+#[test]
+fn urgent_jobs_are_planned_for_in_the_order_of_the_queue() {
+    let folder = tempfile::tempdir().unwrap();
+    let victims = |snapshot: &str, job: &str| {
+        let json: Value = serde_json::from_str(&plan(snapshot, job, &["--json"])).unwrap();
+        let victims = json["victims"].as_array().unwrap().iter();
+        victims
+            .map(|victim| victim["job"].as_u64().unwrap())
+            .collect::<Vec<_>>()
+    };
+    // Both want what only job 104 gives so cheaply.
+    let behind = with_another(folder.path(), 1, |_| {});
+    assert_eq!(
+        (victims(&behind, "900"), victims(&behind, "901")),
+        (vec![104], vec![102, 105])
+    );
+    let before = with_another(folder.path(), u64::from(u32::MAX), |_| {});
+    assert_eq!(
+        (victims(&before, "900"), victims(&before, "901")),
+        (vec![102, 105], vec![104])
+    );
+    // Slurm has yet to try the first: the planner waits for that, and whoever asks about it need not.
+    let untested = with_another(folder.path(), u64::from(u32::MAX), |snapshot| {
+        snapshot["facts"]["waiting"][1]["tested"] = Value::Bool(false);
+    });
+    assert_eq!(
+        (victims(&untested, "900"), victims(&untested, "901")),
+        (vec![104], vec![104])
+    );
+}
+
+#[test]
+fn what_is_under_way_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let asked = with_another(folder.path(), 1, |snapshot| {
+        snapshot["facts"]["running"][3]["record"] = serde_json::json!({
+            "class": "normal", "first": null, "ask": 900, "asked": snapshot_now() - 5,
+            "deadline": snapshot_now() + 300, "preempted": 0, "by": null, "waits_for": [], "unknown": []
+        });
+    });
+    let json: Value = serde_json::from_str(&plan(&asked, "900", &["--json"])).unwrap();
+    assert_eq!(
+        (&json["outcome"], &json["phase"], &json["victims"]),
+        (&"in_progress".into(), &"saving".into(), &serde_json::json!([104]))
+    );
+    let said = plan(&asked, "900", &[]);
+    assert!(
+        said.contains("plan for job 900 already") && said.contains("jobs 104"),
+        "{said}"
+    );
+    assert!(plan(&asked, "901", &[]).contains("Protected (claimed): 104"));
+}
+
+#[test]
+fn each_task_of_an_array_has_its_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let array = changed(folder.path(), |snapshot| {
+        snapshot["facts"]["waiting"][0]["tasks"] = 2.into()
+    });
+    let json: Value = serde_json::from_str(&plan(&array, "900", &["--json"])).unwrap();
+    assert_eq!(json["victims"][0]["job"], 104);
+    assert_eq!(json["further_tasks"][0]["victims"].as_array().unwrap().len(), 2);
+    assert_eq!(json["further_tasks"].as_array().unwrap().len(), 1);
+    assert_eq!(plan(&array, "900", &[]).matches("For job 900: ").count(), 2);
+}
+
+#[test]
+fn how_long_a_save_takes_is_said_where_the_job_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let silent = changed(folder.path(), |snapshot| {
+        snapshot["facts"]["running"][3]["directives"]["save_s"] = Value::Null;
+    });
+    let said = plan(&silent, "900", &[]);
+    assert!(said.contains("Save time (same_user): 104"), "{said}");
+}
+
+#[test]
+fn settings_in_the_snapshot_hold_unless_others_are_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let cost = |snapshot: &str, more: &[&str]| {
+        let json: Value =
+            serde_json::from_str(&plan(snapshot, "900", &[&["--json"], more].concat())).unwrap();
+        json["victims"][0]["cost"]["restart_s"].as_f64().unwrap()
+    };
+    let kept = changed(folder.path(), |snapshot| {
+        snapshot["settings"] = serde_json::json!({"mode": "off", "victims": {"restart_s": 7.0}});
+    });
+    assert_eq!(cost(&kept, &[]), 7.0);
+    let file = folder.path().join("surgent.toml");
+    std::fs::write(&file, "[victims]\nrestart_s = 8\n").unwrap();
+    assert_eq!(cost(&kept, &["--settings", file.to_str().unwrap()]), 8.0);
+    let newer = changed(folder.path(), |snapshot| {
+        snapshot["settings"] = serde_json::json!({"victims": {"restart_of_tomorrow": 7.0}});
+    });
+    assert!(refusal(&newer, "900").contains("restart_of_tomorrow"));
+}
+
+#[test]
+fn all_components_of_a_heterogeneous_job_are_planned_for_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let het = changed(folder.path(), |snapshot| {
+        let waiting = snapshot["facts"]["waiting"].as_array_mut().unwrap();
+        waiting[0]["het"] = json!({"leader": 900, "offset": 0, "of": 2});
+        let mut second = waiting[0].clone();
+        second["id"] = 901.into();
+        second["het"] = json!({"leader": 900, "offset": 1});
+        second["request"]["min_nodes"] = 1.into();
+        second["request"]["max_nodes"] = 1.into();
+        waiting.push(second);
+    });
+    // By whichever component it is called.
+    let said: Value = serde_json::from_str(&plan(&het, "901", &["--json"])).unwrap();
+    assert_eq!(
+        said,
+        serde_json::from_str::<Value>(&plan(&het, "900", &["--json"])).unwrap()
+    );
+    assert_eq!((&said["outcome"], &said["urgent"]), (&json!("stop"), &json!(900)));
+    let places = said["components"].as_array().unwrap();
+    let nodes = |at: usize| places[at]["nodes"].as_array().unwrap().clone();
+    assert_eq!((&places[0]["job"], &places[1]["job"]), (&json!(900), &json!(901)));
+    assert_eq!((nodes(0).len(), nodes(1).len()), (2, 1));
+    assert!(!nodes(0).contains(&nodes(1)[0]));
+    assert!(plan(&het, "900", &[]).contains("For job 900: "));
 }
 
 fn snapshot_now() -> i64 {
@@ -153,6 +328,40 @@ fn what_cannot_be_used_is_refused_with_a_sentence() {
     assert!(refusal(&written(folder.path(), "nodes: 4"), "900").contains("no snapshot of facts"));
     assert!(refusal(&written(folder.path(), r#"{"version": 1}"#), "900").contains("missing field `facts`"));
     assert!(refusal(&written(folder.path(), r#"{"version": 99}"#), "900").contains("version 99"));
+    let impossible = [
+        (
+            "/facts/running/1/directives/save_s",
+            serde_json::json!(1e308),
+            "save_s",
+        ),
+        (
+            "/facts/running/0/directives/priority",
+            serde_json::json!(101),
+            "priority",
+        ),
+        ("/facts/running/2/id", serde_json::json!(101), "two running jobs"),
+        (
+            "/facts/running/0/holdings/0/node",
+            serde_json::json!(77),
+            "node 77",
+        ),
+        ("/facts/nodes/1/index", serde_json::json!(0), "two nodes"),
+        (
+            "/facts/nodes/0/total/memory_mib",
+            serde_json::json!(u64::MAX),
+            "node n1",
+        ),
+    ];
+    for (place, value, named) in impossible {
+        let file = changed(folder.path(), |snapshot| {
+            *snapshot.pointer_mut(place).unwrap() = value.clone()
+        });
+        let sentence = refusal(&file, "900");
+        assert!(
+            sentence.contains("cannot be") && sentence.contains(named),
+            "{place}: {sentence}"
+        );
+    }
     assert!(refusal(EXAMPLE, "7").contains("no job 7; urgent jobs that wait here: 900"));
     assert!(refusal(EXAMPLE, "101").contains("job 101 runs"));
     let normal = changed(folder.path(), |snapshot| {

@@ -38,7 +38,7 @@ fn code(text: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn every_source_file_names_its_licence() {
-    for folder in ["src", "tests", "slurm-headers"] {
+    for folder in ["benches", "src", "tests", "slurm-headers"] {
         for (path, text) in files(folder, &["rs", "c", "h", "py", "sh", "mk"]) {
             let head = text
                 .lines()

@@ -4,17 +4,15 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The system's allocator, with counters.
+/// The system's allocator, that counts bytes.
 pub struct Counting;
 
-static CALLS: AtomicUsize = AtomicUsize::new(0);
 static HELD_BYTES: AtomicUsize = AtomicUsize::new(0);
 static PEAK_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: every request goes to the system's allocator as it is.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.fetch_add(1, Ordering::Relaxed);
         let held = HELD_BYTES.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         PEAK_BYTES.fetch_max(held, Ordering::Relaxed);
         // SAFETY: the caller's promise is handed on.
@@ -26,13 +24,6 @@ unsafe impl GlobalAlloc for Counting {
         // SAFETY: the caller's promise is handed on.
         unsafe { System.dealloc(place, layout) }
     }
-}
-
-/// How often `run` allocates.
-pub fn calls_of(run: impl FnOnce()) -> usize {
-    let before = CALLS.load(Ordering::Relaxed);
-    run();
-    CALLS.load(Ordering::Relaxed) - before
 }
 
 /// How many bytes `run` holds at its peak, beyond what was held before.

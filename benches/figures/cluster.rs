@@ -7,6 +7,7 @@ use surgent::policy::facts::{
     WaitingJob,
 };
 use surgent::policy::ids::{JobId, NodeIndex, UserId};
+use surgent::policy::labels::Labels;
 use surgent::policy::resources::Amounts;
 use surgent::policy::units::{Seconds, UnixTime};
 
@@ -60,6 +61,7 @@ pub fn full(nodes: u32, jobs_per_node: u32, urgent: u32) -> Facts {
             tested: true,
             hindrance: None,
             tasks: 1,
+            het: None,
             request: Request {
                 min_nodes: 8,
                 max_nodes: Some(8),
@@ -95,6 +97,7 @@ fn job(id: u32, seat: u32, on: &[u32], share: &Amounts) -> RunningJob {
         id: JobId(id),
         array: None,
         user: UserId::default(),
+        labels: Labels::default(),
         start: UnixTime(NOW - 4000 - i64::from(vary(1, 100_000))),
         end: Some(UnixTime(NOW + 10_000 + i64::from(vary(2, 100_000)))),
         preempt_time: None,

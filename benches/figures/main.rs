@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What decisions take, as ratios to something simple that is measured in the same run: `cargo bench`.
+//!
+//! What Slurm's own plugins can be compared with is measured by `benches/hooks`; `make bench` runs both.
 
 mod allocations;
 mod cluster;
-mod hooks;
+mod comments;
 mod plans;
 
 use std::hint::black_box;
@@ -13,8 +15,7 @@ use std::time::{Duration, Instant};
 static ALLOCATOR: allocations::Counting = allocations::Counting;
 
 fn main() {
-    hooks::preemptable();
-    hooks::comments();
+    comments::comments();
     plans::plans();
 }
 

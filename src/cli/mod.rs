@@ -2,10 +2,12 @@
 //! What people type.
 #![forbid(unsafe_code)]
 
+mod drill;
 mod plan;
 mod progress;
 mod report;
 mod run;
+mod saving;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -26,6 +28,7 @@ struct Cli {
 enum Command {
     Run(run::Args),
     Report(report::Args),
+    Drill(drill::Args),
     Plan(plan::Args),
     Progress(progress::Args),
     /// Stands between a program and its output; for `surgent run` alone
@@ -38,6 +41,7 @@ pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(args) => run::main(args),
         Command::Report(args) => report::main(&args),
+        Command::Drill(args) => drill::main(&args),
         Command::Plan(args) => plan::main(&args),
         Command::Progress(args) => progress::main(&args),
         Command::Relay => match crate::monitor::relay::serve() {

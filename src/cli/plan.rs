@@ -2,17 +2,20 @@
 //! `surgent plan`
 
 mod text;
+mod verdict;
 
-use crate::policy::facts::{Facts, WaitingJob};
-use crate::policy::fit::Ledger;
+use crate::policy::book::Book;
+use crate::policy::facts::{Facts, Hindrance, WaitingJob};
 use crate::policy::ids::{JobId, NodeIndex};
-use crate::policy::plan::{Constraints, Outcome, plan};
-use crate::policy::settings::Settings;
+use crate::policy::party::Party;
+use crate::policy::settings::{Mode, Settings};
 use crate::policy::snapshot::{Snapshot, VERSION};
+use crate::policy::step::step_and_tell;
 use serde::Serialize;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use verdict::{Standing, Verdict};
 
 /// No snapshot is larger; one of 10,000 nodes and 40,000 jobs has about 40 MB.
 const FILE_MAX_BYTES: u64 = 1 << 30;
@@ -21,8 +24,9 @@ const NAMED_MAX: usize = 10;
 
 /// Say which jobs would make way for an urgent job, by a saved snapshot of the cluster
 ///
-/// Works offline and touches nothing; it is the same code that decides in slurmctld. The job is planned for as if no
-/// other urgent job waited.
+/// Works offline and touches nothing; it is the same code that decides in slurmctld. Urgent jobs that wait before this
+/// one in the queue are planned for first, and what is under way by the snapshot goes on. slurmctld keeps the snapshots
+/// behind its latest plans (see docs/admin.md).
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub(super) struct Args {
@@ -34,7 +38,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "ID")]
     job: u32,
 
-    /// The site's settings; the defaults without this
+    /// The site's settings; without this those in the snapshot, else the defaults
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
 
@@ -58,7 +62,10 @@ struct Answer<'a> {
     /// The names of the nodes of the outcome, in the same order.
     node_names: Vec<String>,
     #[serde(flatten)]
-    outcome: &'a Outcome,
+    verdict: &'a Verdict,
+    /// The same for further tasks of an array.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    further_tasks: Vec<Answer<'a>>,
 }
 
 pub(super) fn main(args: &Args) -> ExitCode {
@@ -77,34 +84,69 @@ pub(super) fn main(args: &Args) -> ExitCode {
 
 fn answer(args: &Args) -> Result<String, String> {
     let path = args.snapshot.display();
+    let snapshot = Snapshot::parse(&read(&args.snapshot)?).map_err(|error| format!("{path}: {error}"))?;
     let settings = match &args.settings {
         Some(file) => Settings::parse(&read(file)?)
             .map_err(|error| format!("{}: {}", file.display(), error.trim_end()))?,
-        None => Settings::default(),
+        None => snapshot.settings.unwrap_or_default(),
     };
-    let snapshot = Snapshot::parse(&read(&args.snapshot)?).map_err(|error| format!("{path}: {error}"))?;
-    let facts = snapshot.facts;
     let id = JobId(args.job);
-    let urgent = waiting(&facts, id).map_err(|sentence| format!("{path}: {sentence}"))?;
-    if let Some(hindrance) = urgent.hindrance.filter(|_| urgent.blocked && !args.json) {
-        return Ok(text::fill(&crate::policy::notes::blocked(id, hindrance)));
-    }
-    let constraints = Constraints {
-        patience_over: facts.now - urgent.submit > settings.urgent.patience_s,
-        ..Constraints::default()
-    };
-    let outcome = plan(&facts, &Ledger::of(&facts), urgent, &constraints, &settings);
+    let mut facts = snapshot.facts;
+    let id = waiting(&facts, id)
+        .map_err(|sentence| format!("{path}: {sentence}"))?
+        .id();
+    let verdicts = verdicts(&mut facts, snapshot.book, settings, id);
     if !args.json {
-        return Ok(text::describe(id, &outcome, &facts));
+        let texts: Vec<String> = verdicts
+            .iter()
+            .map(|verdict| text::describe(id, verdict, &facts))
+            .collect();
+        return Ok(texts.join("\n"));
     }
-    let answer = Answer {
+    let mut answers = verdicts.iter().map(|verdict| Answer {
         version: VERSION,
-        node_names: nodes(&outcome).iter().map(|node| name(&facts, *node)).collect(),
-        outcome: &outcome,
-    };
-    let json = serde_json::to_string_pretty(&answer);
+        node_names: verdict.nodes().iter().map(|node| name(&facts, *node)).collect(),
+        verdict,
+        further_tasks: Vec::new(),
+    });
+    let first = answers.next().map(|first| Answer {
+        further_tasks: answers.collect(),
+        ..first
+    });
+    let json = serde_json::to_string_pretty(&first);
     json.map(|json| json + "\n")
         .map_err(|error| format!("the plan cannot be written as JSON: {error}"))
+}
+
+/// What the planner would decide for `id`: of several tasks of an array for each; never empty.
+fn verdicts(facts: &mut Facts, mut book: Book, mut settings: Settings, id: JobId) -> Vec<Verdict> {
+    let is_of_it = |job: &WaitingJob| job.id == id || job.het.is_some_and(|het| het.leader == id);
+    for job in facts.waiting.iter_mut().filter(|job| is_of_it(job)) {
+        // The question is what would become of it once Slurm has tried it.
+        job.tested = true;
+    }
+    if settings.mode == Mode::Off {
+        settings.mode = Mode::Shadow;
+    }
+    let mut verdicts = Vec::new();
+    step_and_tell(&mut book, facts, &settings, &mut |decision| {
+        if decision.urgent == id {
+            verdicts.push(Verdict::Decided(decision.outcome));
+        }
+    });
+    if verdicts.is_empty() {
+        let campaign = book.campaigns.iter().find(|campaign| campaign.urgent == id);
+        verdicts.push(Verdict::Standing(match campaign {
+            Some(campaign) => Standing::in_progress(campaign),
+            None => Standing::Hindered {
+                urgent: id,
+                hindrance: Party::of(facts, id)
+                    .and_then(|party| party.hindrance())
+                    .unwrap_or(Hindrance::Other),
+            },
+        }));
+    }
+    verdicts
 }
 
 fn read(path: &Path) -> Result<String, String> {
@@ -121,9 +163,9 @@ fn read(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// The urgent job, or a sentence that says why it is none.
-fn waiting(facts: &Facts, id: JobId) -> Result<&WaitingJob, String> {
-    if let Some(found) = facts.waiting.iter().find(|job| job.id == id) {
+/// The urgent job, with all components if it is one of a heterogeneous job; or a sentence that says why it is none.
+fn waiting(facts: &Facts, id: JobId) -> Result<Party<'_>, String> {
+    if let Some(found) = Party::of(facts, id) {
         return Ok(found);
     }
     let what = if facts.job(id).is_some() {
@@ -139,15 +181,6 @@ fn waiting(facts: &Facts, id: JobId) -> Result<&WaitingJob, String> {
         true => format!("{what}; no urgent job waits in this snapshot"),
         false => format!("{what}; urgent jobs that wait here: {}", waiting.join(", ")),
     })
-}
-
-fn nodes(outcome: &Outcome) -> &[NodeIndex] {
-    match outcome {
-        Outcome::Fits { nodes } => nodes,
-        Outcome::Stop(plan) => &plan.nodes,
-        Outcome::Wait(wait) => &wait.nodes,
-        Outcome::NoSet { .. } => &[],
-    }
 }
 
 fn name(facts: &Facts, node: NodeIndex) -> String {

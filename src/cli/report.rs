@@ -66,7 +66,7 @@ fn report(args: &Args) -> Result<Report, String> {
         epoch: args.epoch.map(|epoch| epoch.done),
         epochs: all.or(args.epochs),
         saved: args.saved.as_deref().map(absolute).map(Saved::Path),
-        at: None,
+        ..Report::default()
     };
     if report == Report::default() {
         return Err("nothing to report; give --epoch, --epochs or --saved".to_owned());

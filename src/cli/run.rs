@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `surgent run`
 
+use super::saving;
 use crate::monitor::JobEnvironment;
 use crate::monitor::run::{Run, run};
-use crate::policy::directives::{EPOCHS_MAX, SaveKind, SignalName};
+use crate::policy::directives::{EPOCHS_MAX, SaveKind};
 use crate::progress::pattern::Pattern;
 use clap::ValueEnum;
 use std::ffi::OsString;
@@ -11,27 +12,23 @@ use std::process::ExitCode;
 
 /// Run a training program so that Slurm can ask it to save
 ///
-/// To be put in front of the training command in a batch script. The program's output is handed on untouched, and how far the training is
-/// is read from it where the program does not report it. When an urgent job
-/// needs the resources, the program (and nothing else) gets the save signal; once it has reported that its model is
-/// saved, Slurm is told, and may stop the job and put it back into the queue. Outside a Slurm job the program simply
-/// runs.
+/// To be put in front of the training command in a batch script. The program's output is handed on untouched, and how
+/// far the training is is read from it where the program does not report it. When an urgent job needs the resources, the
+/// program (and nothing else) is asked to save; once its model is seen to be saved, Slurm is told, and may stop the job and
+/// put it back into the queue. Outside a Slurm job the program simply runs.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub(super) struct Args {
-    /// Signal that makes the program save its model, such as USR1
-    ///
-    /// It is sent only when the program handles it. Without this option nothing can ask the program to save.
-    #[arg(long, value_name = "SIGNAL", value_parser = save_signal)]
-    save_signal: Option<SignalName>,
-
-    /// When the program saves after the signal
-    #[arg(long, value_enum, value_name = "WHEN")]
-    save: Option<Save>,
-
     /// Epochs in all, where the program does not report them itself
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(EPOCHS_MAX)))]
     epochs: Option<u32>,
+
+    /// When the program saves after it was asked
+    #[arg(long, value_enum, value_name = "WHEN", help_heading = "Saving")]
+    save: Option<Save>,
+
+    #[command(flatten)]
+    saving: saving::Args,
 
     /// Regular expression that finds progress in the program's output
     ///
@@ -63,6 +60,7 @@ const AFTER_HELP: &str = "\
 Environment of the program:
   SURGENT_REPORT         file to which it (or `surgent report`) appends lines of JSON:
                          {\"epoch\": 12, \"epochs\": 90}  or  {\"saved\": \"model.pt\"}
+  SURGENT_SAVE_REQUEST   file in which requests to save are counted, for a program that looks there
   SURGENT_RESUME         1 if it is to go on from its save, otherwise not set
   SURGENT_RESTART_COUNT  how often Slurm has started the job again
 
@@ -80,7 +78,7 @@ Example:
 pub(super) fn main(args: Args) -> ExitCode {
     let program = Run {
         command: args.command,
-        save_signal: args.save_signal,
+        saving: args.saving.options(),
         save: args.save.map(Save::kind),
         epochs: args.epochs,
         reads_output: !args.ignore_output,
@@ -97,9 +95,4 @@ impl Save {
             Self::None => SaveKind::None,
         }
     }
-}
-
-fn save_signal(name: &str) -> Result<SignalName, String> {
-    name.parse()
-        .map_err(|error| format!("{name} {error}; USR1 and TERM are usual"))
 }

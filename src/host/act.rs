@@ -7,14 +7,15 @@
 use super::core::{Core, Host};
 use super::logger::printable;
 use crate::policy::book::Action;
-use crate::policy::directives::{SaveSignal, SignalTarget, Urgency};
+use crate::policy::directives::{SaveSignal, Urgency};
 use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
 use crate::policy::record::Record;
 use crate::policy::settings::CommandSettings;
 use crate::policy::units::UnixTime;
-use crate::policy::{admission::URGENT_PRIORITY, notes};
+use crate::policy::{admission::urgent_priority, notes};
 use crate::slurm::command::{Bounds, CommandError, Environment, run};
+use crate::slurm::job::target_options;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,9 @@ const WORKERS_MAX: usize = 8;
 
 /// The same failure is logged again after this.
 const SAME_FAILURE_AGAIN: Duration = Duration::from_secs(60);
+
+/// One command names at most so many jobs, which is well within its time limit.
+const REQUEUED_MAX: usize = 500;
 
 /// The planner's signal for "look at your record again", which bystanders ignore by default; only a monitor that
 /// asked to be called so is told of a request that was taken back.
@@ -54,6 +58,8 @@ pub fn carry_out(
     if commands.is_empty() {
         return Vec::new();
     }
+    // What the facts say of who runs is true of now, not of after other commands.
+    commands.sort_by_key(|action| !matches!(action, Action::Requeue { .. }));
     let runner = Runner::new(core, host, settings);
     let next = AtomicUsize::new(0);
     let asked = Mutex::new(Vec::new());
@@ -165,8 +171,13 @@ impl<'a> Runner<'a> {
                 })?;
                 Ok(None)
             }
-            Action::Reclass { job, class, held } => {
-                let head_of_queue = format!("Priority={URGENT_PRIORITY}");
+            Action::Reclass {
+                job,
+                class,
+                held,
+                het,
+            } => {
+                let head_of_queue = format!("Priority={}", urgent_priority(het));
                 let place: &[&str] = match class {
                     Urgency::Urgent if !held => &[&head_of_queue],
                     Urgency::Urgent | Urgency::Normal => &[],
@@ -178,6 +189,15 @@ impl<'a> Runner<'a> {
                     self.run(&self.scontrol, &args)?;
                 }
                 log::info!("job {job} is {} now", class.as_str());
+                Ok(None)
+            }
+            Action::Requeue { ref jobs } => {
+                for some in jobs.chunks(REQUEUED_MAX) {
+                    let some: Vec<String> = some.iter().map(|job| address(facts, *job)).collect();
+                    // Slurm leaves those alone that have ended meanwhile.
+                    let args = ["requeue".into(), "Incomplete".into(), some.join(",").into()];
+                    self.run(&self.scontrol, &args)?;
+                }
                 Ok(None)
             }
             Action::Say(_) | Action::OpenGate { .. } | Action::ShutGate { .. } | Action::Nudge => Ok(None),
@@ -209,11 +229,7 @@ impl<'a> Runner<'a> {
     }
 
     fn signal(&self, job: JobId, facts: &Facts, signal: SaveSignal) -> Result<(), CommandError> {
-        let to: &[&str] = match signal.target {
-            SignalTarget::Batch => &["--batch"],
-            SignalTarget::Steps => &[],
-            SignalTarget::Full => &["--full"],
-        };
+        let to = target_options(signal.target);
         let mut args: Vec<OsString> = to.iter().map(OsString::from).collect();
         args.push(format!("--signal={}", signal.signal.as_str()).into());
         args.push(address(facts, job).into());

@@ -5,7 +5,7 @@ use super::core::{Core, Host, unix_now};
 use super::guard::{self, Hook, hook};
 use super::views::{bytes, view_ref};
 use super::{abi, logger, planner};
-use crate::policy::admission::{self, Change, Submission};
+use crate::policy::admission::{self, Change, Component, Submission};
 use crate::policy::ids::JobId;
 use crate::policy::record::Record;
 use crate::policy::units::UnixTime;
@@ -98,6 +98,10 @@ pub unsafe extern "C" fn surgent_job_submit(
             requeue_unset: has(abi::SURGENT_REQUEST_REQUEUE_UNSET),
             held: has(abi::SURGENT_REQUEST_HELD),
             batch: has(abi::SURGENT_REQUEST_BATCH),
+            component: has(abi::SURGENT_REQUEST_HET).then(|| match has(abi::SURGENT_REQUEST_HET_FIRST) {
+                true => Component::First,
+                false => Component::Later,
+            }),
         };
         match admission::submit(&submission, unix_now(), core.settings.load().mode) {
             Ok(admission) => {
@@ -114,6 +118,9 @@ pub unsafe extern "C" fn surgent_job_submit(
                 if let (true, Some(set)) = (admission.requeue, answer.set_requeue) {
                     // SAFETY: as above.
                     unsafe { set(answer.context, true) };
+                }
+                if let Some(sentence) = admission.note {
+                    tell(answer, sentence);
                 }
                 ACCEPT
             }
@@ -229,17 +236,21 @@ pub extern "C" fn surgent_preempt_grace_s(_job_id: u32) -> u32 {
 }
 
 fn refuse(answer: &abi::surgent_answer_t, sentence: &str) -> c_int {
+    tell(answer, sentence);
+    REFUSE
+}
+
+fn tell(answer: &abi::surgent_answer_t, sentence: &str) {
     if let (Some(message), Ok(text)) = (answer.message, CString::new(format!("surgent: {sentence}"))) {
         // SAFETY: the shim's own function with its own context, during its own call; it copies the text.
         unsafe { message(answer.context, text.as_ptr()) };
     }
-    REFUSE
 }
 
 fn set_admin_comment(answer: &abi::surgent_answer_t, text: &[u8]) {
     // It came from C strings and our own record, so there is no NUL in it.
     if let (Some(set), Ok(text)) = (answer.set_admin_comment, CString::new(text)) {
-        // SAFETY: as in `refuse`.
+        // SAFETY: as in `tell`.
         unsafe { set(answer.context, text.as_ptr()) };
     }
 }

@@ -16,6 +16,8 @@ pub mod gate;
 pub mod guard;
 pub mod logger;
 pub mod planner;
+pub mod records;
 pub mod state;
+pub mod users;
 pub mod views;
 pub mod wake;

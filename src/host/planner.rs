@@ -4,14 +4,19 @@
 use super::config::ConfigFile;
 use super::core::{Core, Host, unix_now};
 use super::guard::{self, Hook, hook};
+use super::records::{Choice, Records};
 use super::state::StateFile;
-use super::views::Collector;
+use super::users::Users;
+use super::views::{Collector, LockTimes, Tape};
 use super::{abi, act};
 use crate::policy::book::{Book, Phase};
 use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
+use crate::policy::notes;
+use crate::policy::plan::Outcome;
 use crate::policy::settings::{Mode, Settings};
-use crate::policy::step::{is_idle, step};
+use crate::policy::snapshot::SnapshotView;
+use crate::policy::step::{is_idle, step_and_tell};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -108,6 +113,8 @@ struct Awaited {
 struct Planner {
     config: Option<ConfigFile>,
     state: Option<StateFile>,
+    records: Option<Records>,
+    users: Users,
     book: Option<Book>,
     awaited: Option<Awaited>,
     next: Next,
@@ -115,6 +122,18 @@ struct Planner {
     looked_at: BTreeSet<JobId>,
     /// Not before this are Slurm's locks taken again.
     locks_free_until: Option<Instant>,
+    /// Memory for the next snapshot, while one follows the other.
+    tape: Tape,
+    /// What the last look took.
+    look_took: LookTimes,
+}
+
+/// What a look took.
+#[derive(Clone, Copy, Debug, Default)]
+struct LookTimes {
+    locks: LockTimes,
+    /// To make facts of what was copied.
+    read: Duration,
 }
 
 impl Planner {
@@ -122,6 +141,7 @@ impl Planner {
         Self {
             config: Some(ConfigFile::beside(&host.slurm_conf)),
             state: Some(StateFile::within(&host.state_dir)),
+            records: Some(Records::within(&host.state_dir)),
             ..Self::default()
         }
     }
@@ -163,6 +183,9 @@ impl Planner {
             None => Next::In(NOT_READY_AGAIN),
         };
         self.book = Some(book);
+        if self.next == Next::Asleep {
+            self.tape = Tape::default();
+        }
     }
 
     fn decide(
@@ -173,7 +196,16 @@ impl Planner {
         settings: &Settings,
         book: &mut Book,
     ) -> Next {
-        let actions = step(book, facts, settings);
+        let begun = Instant::now();
+        let before = (settings.records.snapshots > 0).then(|| book.clone());
+        let mut choices = Vec::new();
+        let actions = step_and_tell(book, facts, settings, &mut |decision| {
+            if let Outcome::Stop(plan) = decision.outcome {
+                let victims = plan.victims.iter().map(|victim| victim.job).collect();
+                choices.push((decision.urgent, victims));
+            }
+        });
+        self.log_times(facts, begun.elapsed());
         // Written before anybody is asked: whoever was asked is known after a crash, too.
         self.store(book);
         let reached = act::carry_out(core, host, facts, &actions, &settings.commands);
@@ -185,11 +217,34 @@ impl Planner {
         {
             asked.delivered = true;
         }
+        if let Some(before) = before {
+            self.keep(
+                &SnapshotView::of(facts, settings, &before),
+                facts,
+                choices,
+                settings,
+            );
+        }
         // Only what this snapshot looked at: a change that was noted since is for the next one.
         let still_changing: Vec<_> = facts.parked.iter().map(|job| job.id).collect();
         let looked_at = std::mem::take(&mut self.looked_at);
         core.forget_reclass(looked_at.into_iter().filter(|job| !still_changing.contains(job)));
         self.pace(book, facts)
+    }
+
+    fn log_times(&self, facts: &Facts, decision: Duration) {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        let LookTimes { locks, read } = self.look_took;
+        log::debug!(
+            "looked at {} nodes and {} running jobs: {:.2} ms until Slurm's locks were had, {:.2} ms under them, {:.2} ms \
+             to read what was copied, {:.2} ms to decide",
+            facts.nodes.len(),
+            facts.running.len(),
+            ms(locks.waited),
+            ms(locks.held),
+            ms(read),
+            ms(decision),
+        );
     }
 
     fn pace(&mut self, book: &Book, facts: &Facts) -> Next {
@@ -224,6 +279,7 @@ impl Planner {
         match self.config.as_mut().and_then(ConfigFile::changed) {
             Some(Ok(settings)) => {
                 log::info!("settings read; mode {:?}", settings.mode);
+                self.users = Users::named(&settings.victims.exempt_users);
                 core.settings.store(Arc::new(settings));
             }
             Some(Err(sentence)) => log::error!("{sentence}"),
@@ -248,24 +304,55 @@ impl Planner {
         }
     }
 
+    /// After the requests are out: nobody waits for this file.
+    fn keep(
+        &mut self,
+        snapshot: &SnapshotView<'_>,
+        facts: &Facts,
+        choices: Vec<Choice>,
+        settings: &Settings,
+    ) {
+        let Some(records) = &mut self.records else { return };
+        if settings.mode == Mode::On {
+            records.forget_last();
+        }
+        let mut urgent: Vec<JobId> = choices.iter().map(|(urgent, _)| *urgent).collect();
+        urgent.dedup();
+        let most = settings.records.snapshots as usize;
+        match records.keep(snapshot, facts.now, choices, most) {
+            Some(Ok(path)) => log::info!("{}", notes::kept(&urgent, &path.display().to_string())),
+            Some(Err(sentence)) => log::error!("{sentence}"),
+            None => {}
+        }
+    }
+
     /// A snapshot; `None` where there is none to be had now.
     fn look(&mut self, core: &Core, host: &Host) -> Option<Facts> {
         if let Some(until) = self.locks_free_until {
             std::thread::sleep(until.saturating_duration_since(Instant::now()));
         }
         self.looked_at = core.reclass_noted();
-        let mut collector = Collector::new(unix_now(), self.looked_at.clone());
-        let begun = Instant::now();
+        let tape = std::mem::take(&mut self.tape);
+        let mut collector = Collector::new(unix_now(), self.looked_at.clone(), self.users.clone(), tape);
         let sink = collector.sink();
+        let called = Instant::now();
         // SAFETY: the shim's own function, which stays mapped; this thread holds no lock of Slurm's, and `sink`
         // and the collector behind it outlive the call.
         let outcome = unsafe { (host.snapshot)(&raw const sink) };
-        let took = begun.elapsed();
-        self.locks_free_until = Some(Instant::now() + (took * REST_FACTOR).max(REST_MIN));
-        log::trace!("snapshot took {} us", took.as_micros());
+        let begun = Instant::now();
+        let locks = collector.lock_times().unwrap_or(LockTimes {
+            waited: Duration::ZERO,
+            held: begun - called,
+        });
+        self.locks_free_until = Some(begun + (locks.held * REST_FACTOR).max(REST_MIN));
+        let (facts, tape) = collector.finish();
+        self.tape = tape;
+        self.look_took = LookTimes {
+            locks,
+            read: begun.elapsed(),
+        };
         match u32::try_from(outcome) {
             Ok(abi::SURGENT_SNAPSHOT_OK) => {
-                let facts = collector.finish();
                 if facts.is_none() {
                     log::error!("a snapshot had a record that could not be read; looking again");
                 }

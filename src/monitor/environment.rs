@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// A file for lines of JSON, in the environment of the program that `surgent run` starts.
 pub const REPORT: &str = "SURGENT_REPORT";
+/// A file that counts the requests to save, for a program that looks there; there is none before the first of them.
+pub const SAVE_REQUEST: &str = "SURGENT_SAVE_REQUEST";
 /// `1` for a program that is to go on from its save.
 pub const RESUME: &str = "SURGENT_RESUME";
 /// How often Slurm has started the job again.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod direct;
+pub mod drill;
 mod environment;
 mod follow;
 mod machine;
@@ -18,7 +19,9 @@ mod publisher;
 pub mod relay;
 pub mod report;
 mod reports;
+mod requests;
 pub mod run;
+pub mod saving;
 mod say;
 pub mod send;
 mod shell;

@@ -8,6 +8,7 @@ use super::follow::Follower;
 use super::relay::{self, Relay};
 use crate::progress::pattern::Pattern;
 use crate::progress::{Reader, Reading, Stream};
+use regex::bytes::Regex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{FileType, fstat};
@@ -63,11 +64,27 @@ impl Allowance {
     }
 }
 
+/// What was heard of the program.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    /// How far it is.
+    pub reading: Reading,
+    /// A line that tells of a save has come since the last time.
+    pub has_saved: bool,
+}
+
+fn heard(reader: &mut Reader) -> Heard {
+    Heard {
+        reading: reader.reading(),
+        has_saved: reader.take_awaited(),
+    }
+}
+
 /// The outputs of the program, as they are read.
 pub struct Output {
     reader: Arc<Mutex<Reader>>,
     followers: Arc<Mutex<Vec<Follower>>>,
-    changed: Arc<dyn Fn(Reading) + Send + Sync>,
+    changed: Arc<dyn Fn(Heard) + Send + Sync>,
     /// Closed once all relays are done.
     relays_end: Option<Receiver<()>>,
     /// For the thread that reads from relays; closed when the program has ended.
@@ -84,11 +101,17 @@ pub struct Streams {
 }
 
 impl Output {
-    /// Reads the formats of the common frameworks, or what `pattern` finds. Calls `changed`, on threads of its own, when
-    /// something new was read.
-    pub fn new(pattern: Option<Pattern>, changed: impl Fn(Reading) + Send + Sync + 'static) -> Self {
+    /// Reads the formats of the common frameworks, or what `pattern` finds, and looks for a `saved_line`. Calls `changed`,
+    /// on threads of its own, when something new was read.
+    pub fn new(
+        pattern: Option<Pattern>,
+        saved_line: Option<Regex>,
+        changed: impl Fn(Heard) + Send + Sync + 'static,
+    ) -> Self {
+        let mut reader = Reader::new(pattern);
+        reader.look_for(saved_line);
         let output = Self {
-            reader: Arc::new(Mutex::new(Reader::new(pattern))),
+            reader: Arc::new(Mutex::new(reader)),
             followers: Arc::default(),
             changed: Arc::new(changed),
             relays_end: None,
@@ -139,7 +162,7 @@ impl Output {
     }
 
     /// The program has ended: what its output said last.
-    pub fn finish(&mut self) -> Reading {
+    pub fn finish(&mut self) -> Heard {
         // The thread goes on at once where it pauses.
         self.wake = None;
         if let Some(relays_end) = self.relays_end.take() {
@@ -151,7 +174,10 @@ impl Output {
             // It was readable at the start; if it no longer is, what was read counts.
             let _ = follower.read(&mut reader);
         }
-        reader.last_reading()
+        Heard {
+            reading: reader.last_reading(),
+            has_saved: reader.take_awaited(),
+        }
     }
 
     fn follow(&self, followers: Vec<Follower>) {
@@ -160,18 +186,18 @@ impl Output {
         let changed = Arc::clone(&self.changed);
         thread::spawn(move || {
             while let Some(followers) = followers.upgrade() {
-                let reading = {
+                let news = {
                     // In the same order as in `finish`.
                     let mut reader = lock(&reader);
                     let mut followers = lock(&followers);
                     let read = followers.iter_mut().map(|follower| follower.read(&mut reader));
                     // A file that cannot be read for a moment is looked at again.
                     let has_new = read.fold(false, |any, read| any | read.unwrap_or(false));
-                    has_new.then(|| reader.reading())
+                    has_new.then(|| heard(&mut reader))
                 };
                 drop(followers);
-                if let Some(reading) = reading {
-                    changed(reading);
+                if let Some(news) = news {
+                    changed(news);
                 }
                 thread::sleep(LOOK_INTERVAL);
             }
@@ -188,8 +214,6 @@ impl Output {
             let mut buffer = vec![0; 64 * 1024];
             while !relays.is_empty() {
                 wait_for_any(&relays);
-                // So, many small writes wake this thread only now and then, and a fast output is read only in part.
-                let _ = is_ending.recv_timeout(LOOK_INTERVAL);
                 relays.retain_mut(|(stream, relay)| {
                     let take = |bytes: &[u8]| lock(&reader).feed_stream(*stream, bytes);
                     let goes_on = read_burst(&mut relay.copy, &mut buffer, take);
@@ -199,8 +223,10 @@ impl Output {
                     }
                     goes_on
                 });
-                let reading = lock(&reader).reading();
-                changed(reading);
+                let news = heard(&mut lock(&reader));
+                changed(news);
+                // So, many small writes wake this thread only now and then, and a fast output is read only in part.
+                let _ = is_ending.recv_timeout(LOOK_INTERVAL);
             }
             drop(done);
         });

@@ -5,7 +5,6 @@ use super::output::Streams;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
@@ -106,10 +105,9 @@ impl Program {
         let _ = kill_process(self.pid, signal);
     }
 
-    /// What the program would do about `signal` now.
-    pub fn readiness(&self, signal: Signal) -> Readiness {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid.as_raw_nonzero()));
-        status.map_or(Readiness::No, |status| readiness(&status, signal))
+    /// Its process id.
+    pub fn pid(&self) -> Pid {
+        self.pid
     }
 
     /// The exit code of a program that has ended.
@@ -118,8 +116,8 @@ impl Program {
     }
 }
 
-/// In the text of `/proc/PID/status`, which speaks of the main thread.
-fn readiness(status: &str, signal: Signal) -> Readiness {
+/// What a signal would do, by the text of `/proc/PID/status`, which speaks of the main thread.
+pub fn readiness(status: &str, signal: Signal) -> Readiness {
     let has_bit = |field: &str, signal: Signal| {
         let line = status.lines().find_map(|line| line.strip_prefix(field));
         let mask = line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());

@@ -83,6 +83,11 @@ impl Progress {
         }
     }
 
+    /// Whether it is known that there are epochs left.
+    pub fn has_epochs_left(&self) -> bool {
+        self.pace.last().is_some() && self.epochs.is_some() && !self.is_finished()
+    }
+
     /// Whether there is something that is not published yet, however small.
     pub fn has_news(&self) -> bool {
         let published = self.published.and_then(|published| published.reading);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Reports: one line of JSON each, in the file that `$SURGENT_REPORT` names.
 
+use super::saving::checkpoint::{Fault, check};
 use crate::policy::directives::EPOCHS_MAX;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -21,6 +22,9 @@ pub struct Report {
     /// The model has been saved, and where.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saved: Option<Saved>,
+    /// The program looks for requests to save in the file that `$SURGENT_SAVE_REQUEST` names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub can_save: Option<bool>,
     /// When this was so, Unix seconds; otherwise when the line is read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<f64>,
@@ -66,6 +70,14 @@ pub enum ReportError {
     /// The save is not there.
     #[error("{} is not there, so it does not count as a save; report a save when its file is complete", .0.display())]
     NoSuchSave(PathBuf),
+    /// What is there is only a part of it.
+    #[error("{} {fault}, so it does not count as a save; report a save when its file is complete", .path.display())]
+    BrokenSave {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: Fault,
+    },
 }
 
 impl Report {
@@ -118,11 +130,18 @@ impl Report {
     ///
     /// # Errors
     ///
-    /// Where the save names a path at which there is nothing.
+    /// Where the save names a path at which there is nothing, or a file that is broken by its own format.
     pub fn has_saved(&self) -> Result<bool, ReportError> {
         match &self.saved {
             None => Ok(false),
             Some(Saved::Somewhere(saved)) => Ok(*saved),
+            Some(Saved::Path(path)) if path.is_file() => match check(path) {
+                Ok(_) => Ok(true),
+                Err(fault) => Err(ReportError::BrokenSave {
+                    path: path.clone(),
+                    fault,
+                }),
+            },
             Some(Saved::Path(path)) if path.exists() => Ok(true),
             Some(Saved::Path(path)) => Err(ReportError::NoSuchSave(path.clone())),
         }
@@ -187,6 +206,36 @@ mod tests {
     }
 
     #[test]
+    fn a_save_is_there_and_not_broken() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let saved = |name: &str, bytes: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).expect("its own folder");
+            let saved = Some(Saved::Path(path));
+            Report {
+                saved,
+                ..Report::default()
+            }
+            .has_saved()
+        };
+        assert!(matches!(saved("model.bin", b"weights"), Ok(true)));
+        assert!(matches!(saved("mark", b""), Ok(true)));
+        assert!(matches!(
+            saved("model.npz", b"PK\x03\x04half"),
+            Err(ReportError::BrokenSave { .. })
+        ));
+        let here = Some(Saved::Path(folder.path().to_owned()));
+        assert!(
+            Report {
+                saved: here,
+                ..Report::default()
+            }
+            .has_saved()
+            .expect("there")
+        );
+    }
+
+    #[test]
     fn a_wrong_line_is_shown_short_and_harmless() {
         let line = format!("\x1b[31m{}", "x".repeat(10_000));
         let error = Report::parse(line.as_bytes()).expect_err("no JSON").to_string();
@@ -214,6 +263,7 @@ mod tests {
             epoch: Some(12.5),
             epochs: Some(90.0),
             saved: Some(Saved::Path("/tmp/a b\n\"c\".pt".into())),
+            can_save: Some(true),
             at: Some(1_764_410_000.25),
         };
         let line = report.to_line();

@@ -4,10 +4,11 @@
 use super::direct::own_job;
 use super::environment::{JobEnvironment, REPORT};
 use super::reports::Reports;
+use super::saving;
 use super::say::say;
 use super::shell::{Happening, Shell};
 use super::signals;
-use crate::policy::directives::{self, SaveKind, SignalName};
+use crate::policy::directives::{self, SaveKind};
 use crate::progress::pattern::Pattern;
 use crate::slurm::job::Job;
 use std::ffi::OsString;
@@ -21,8 +22,8 @@ const FINISHED_ATTEMPTS: u32 = 3;
 pub struct Run {
     /// The program and its arguments; not empty.
     pub command: Vec<OsString>,
-    /// The signal that makes the program save.
-    pub save_signal: Option<SignalName>,
+    /// How the program is made to save, and how that is seen.
+    pub saving: saving::Options,
     /// When the program saves.
     pub save: Option<SaveKind>,
     /// Epochs in all.

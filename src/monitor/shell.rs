@@ -2,31 +2,26 @@
 //! Carries out what [`machine`](super::machine) decides.
 
 use super::direct::Introduction;
-use super::environment::{JobEnvironment, REPORT, RESTART_COUNT, RESUME};
-use super::machine::{Action, Answer, Cause, Circumstances, Event, Machine};
-use super::output::{Output, Streams};
-use super::program::{Program, Readiness};
+use super::environment::{JobEnvironment, REPORT, RESTART_COUNT, RESUME, SAVE_REQUEST};
+use super::machine::{Action, Answer, Cause, Circumstances, Event, Machine, Training};
+use super::output::{Heard, Output, Streams};
+use super::program::Program;
 use super::progress::{Progress, seconds};
 use super::report::Report;
 use super::reports::Reports;
+use super::requests::Requests;
 use super::run::Run;
+use super::saving::{self, Outcome, Saving};
 use super::say::say;
-use super::signals::{self, ASK_SIGNAL_NAME, Received};
+use super::signals::{ASK_SIGNAL_NAME, DRILL_SIGNAL, Received};
 use super::time::Clock;
 use super::told::Told;
 use super::voice::Voice;
 use crate::policy::directives::{Key, SaveKind, SaveSignal, SignalTarget};
-use crate::progress::Reading;
 use crate::slurm::job::Job;
 use rustix::process::Signal;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
-
-/// How often a program that does not handle the save signal yet is looked at.
-const READY_INTERVAL: Duration = Duration::from_millis(20);
-
-/// In so many looks in a row a signal has to be blocked before that is believed to be meant.
-const BLOCKED_LOOKS: u32 = 10;
 
 /// How long the end of the job may wait for its last progress to be published.
 const FINISH_LIMIT: Duration = Duration::from_secs(5);
@@ -45,29 +40,30 @@ pub enum Happening {
     /// slurmctld has taken an acknowledgement.
     Acknowledged,
     /// The program's output says this.
-    OutputRead(Reading),
+    OutputRead(Heard),
     /// AdminComment was looked at.
     Looked(Cause, Answer),
+    /// Something about a save.
+    Saving(saving::Message),
 }
 
 /// One program under `surgent run`, from its start to its end.
 pub struct Shell<'a> {
     run: &'a Run,
     environment: &'a JobEnvironment,
-    /// The signal by which the program is asked.
-    save_signal: Option<Signal>,
+    /// How the program is asked, and how its save is seen.
+    saving: Saving,
     clock: Clock,
     machine: Machine,
     progress: Progress,
     sender: Sender<Happening>,
     reports: Option<Reports>,
+    requests: Option<Requests>,
     complaints: u32,
     /// The program's output, where progress is read from it.
     output: Option<Output>,
     told: Told,
     program: Option<Program>,
-    /// In how many looks in a row the program blocked the save signal.
-    blocked_looks: u32,
     /// The job and the thread that publishes in it, where this process speaks for it.
     voice: Option<Voice>,
 }
@@ -87,31 +83,42 @@ impl<'a> Shell<'a> {
             let looked = move |cause, answer| _ = answers.send(Happening::Looked(cause, answer));
             Voice::new(job, acknowledged, looked)
         });
+        let to_main = sender.clone();
+        let heard = move |message| _ = to_main.send(Happening::Saving(message));
+        let command: Vec<String> = run
+            .command
+            .iter()
+            .map(|arg| arg.to_string_lossy().into_owned())
+            .collect();
+        let saving = Saving::new(&run.saving, &command, voice.is_some(), heard);
         let output = voice.as_ref().filter(|_| run.reads_output).map(|_| {
             let to_main = sender.clone();
-            let read = move |reading| _ = to_main.send(Happening::OutputRead(reading));
-            Output::new(run.pattern.clone(), read)
+            let read = move |heard| _ = to_main.send(Happening::OutputRead(heard));
+            Output::new(run.pattern.clone(), saving.saved_line().cloned(), read)
         });
         let circumstances = Circumstances {
             speaks: voice.is_some(),
             is_alone: environment.ranks == 1,
-            can_ask: run.save_signal.is_some(),
+            can_ask: saving.can_ask(),
             save: run.save.unwrap_or(SaveKind::Step),
         };
         Self {
             run,
             environment,
-            save_signal: run.save_signal.and_then(|name| signals::by_name(name.as_str())),
+            saving,
             clock: Clock::start(),
             machine: Machine::new(circumstances),
             progress: Progress::new(run.epochs, environment.min_interval),
             sender,
+            requests: reports
+                .as_ref()
+                .and_then(|reports| reports.path().parent())
+                .map(Requests::in_folder),
             reports,
             complaints: 0,
             output,
             told: Told::new(run.epochs),
             program: None,
-            blocked_looks: 0,
             voice,
         }
     }
@@ -142,7 +149,9 @@ impl<'a> Shell<'a> {
             if let Some(code) = self.act(due) {
                 return self.end(code);
             }
-            self.pass_when_ready();
+            if let Some(code) = self.follow_save() {
+                return self.end(code);
+            }
             self.publish_what_is_due();
         }
     }
@@ -158,9 +167,43 @@ impl<'a> Shell<'a> {
             .ok()
             .map(|signal| SaveSignal { signal, target });
         Introduction {
-            signal: ask.filter(|_| self.run.save_signal.is_some()),
+            signal: ask.filter(|_| self.saving.can_ask() || self.is_watched()),
             save: self.run.save,
             epochs: self.run.epochs,
+        }
+    }
+
+    /// Whether the program looks for requests itself.
+    fn is_watched(&self) -> bool {
+        self.requests.as_ref().is_some_and(Requests::is_watched)
+    }
+
+    /// The program looks for requests from now on; no signal is needed.
+    fn watched(&mut self) -> Vec<Action> {
+        if let Some(requests) = &mut self.requests {
+            requests.watch();
+        }
+        self.saving.stop_detecting();
+        if let Some(voice) = &self.voice {
+            voice.publisher.introduce(self.introduction());
+        }
+        self.machine.on(Event::CanSave, self.clock.now())
+    }
+
+    /// Passes a request on: by the file to a program that looks there, else by signal or command.
+    fn pass(&mut self) {
+        let result = match &mut self.requests {
+            Some(requests) if requests.is_watched() => requests.make(),
+            _ => {
+                if let Some(program) = &self.program {
+                    let reports = self.reports.as_ref().map(|reports| reports.path().to_owned());
+                    self.saving.ask(program.pid(), reports);
+                }
+                Ok(())
+            }
+        };
+        if let Err(error) = result {
+            self.complain(&format!("the request to save cannot be written ({error})"));
         }
     }
 
@@ -174,32 +217,32 @@ impl<'a> Shell<'a> {
             .flatten()
             .min();
         let wait = next.map_or(LONG, |next| next.saturating_sub(now));
-        if self.machine.is_waiting() {
-            wait.min(READY_INTERVAL)
-        } else {
-            wait
-        }
+        let look = self.saving.wait(self.machine.is_waiting());
+        look.map_or(wait, |look| look.min(wait))
     }
 
     fn happened(&mut self, happening: Happening) -> Vec<Action> {
         match happening {
             Happening::Signal(received) => self.signalled(received),
             Happening::ReportsChanged => self.read_reports(false),
-            Happening::OutputRead(reading) => self.output_read(&reading, false),
+            Happening::OutputRead(heard) => self.output_read(&heard, false),
             Happening::Exited => {
                 // What it wrote last is heard before its end.
                 let mut actions = self.read_reports(true);
                 let code = self.program.take().map_or(u8::MAX, Program::reap);
-                if let Some(reading) = self.output.as_mut().map(Output::finish) {
-                    actions.extend(self.output_read(&reading, code == 0));
+                if let Some(heard) = self.output.as_mut().map(Output::finish) {
+                    actions.extend(self.output_read(&heard, code == 0));
                 }
-                let is_finished = self.progress.is_finished();
-                actions.extend(
-                    self.machine
-                        .on(Event::Exited { code, is_finished }, self.clock.now()),
-                );
+                // The end itself is told to the machine once it is known what it means.
+                if self.saving.exited(code) && self.machine.awaits_save() {
+                    actions.extend(self.saved(Duration::ZERO));
+                }
                 actions
             }
+            Happening::Saving(message) => match self.saving.heard(&message) {
+                Outcome::Saved { ago } => self.saved(ago),
+                Outcome::Nothing => Vec::new(),
+            },
             Happening::Acknowledged => self.machine.on(Event::Acknowledged, self.clock.now()),
             Happening::Looked(cause, answer) => {
                 let counts = self.voice.as_mut().is_some_and(Voice::looked);
@@ -215,9 +258,12 @@ impl<'a> Shell<'a> {
         let is_in_job = self.environment.job.is_some();
         match received.signal {
             Signal::URG if is_in_job => self.machine.on(Event::AskSignal, self.clock.now()),
+            DRILL_SIGNAL if is_in_job && !received.is_from_terminal => {
+                self.machine.on(Event::Drill, self.clock.now())
+            }
             Signal::TERM if is_in_job => self.machine.on(Event::Terminate, self.clock.now()),
             // Slurm signals the program itself, and so does a terminal.
-            Signal::URG => Vec::new(),
+            Signal::URG | DRILL_SIGNAL => Vec::new(),
             _ if is_in_job || received.is_from_terminal => Vec::new(),
             signal => {
                 if let Some(program) = &self.program {
@@ -261,29 +307,40 @@ impl<'a> Shell<'a> {
         if report.epoch.is_some() {
             actions.extend(self.machine.on(Event::Progressed, now));
         }
+        if report.can_save == Some(true) && !self.is_watched() {
+            actions.extend(self.watched());
+        }
         match report.has_saved() {
-            Ok(true) => actions.extend(self.machine.on(Event::Saved, now)),
+            Ok(true) => actions.extend(self.saved(Duration::ZERO)),
             Ok(false) => {}
             Err(error) => self.complain(&error.to_string()),
         }
         actions
     }
 
-    /// Progress that was read from the output, where the program does not report it.
-    fn output_read(&mut self, reading: &Reading, has_succeeded: bool) -> Vec<Action> {
+    fn saved(&mut self, ago: Duration) -> Vec<Action> {
+        self.machine.on(Event::Saved { ago }, self.clock.now())
+    }
+
+    /// What the program has printed since: that it has saved, and how far it is, where it does not report that.
+    fn output_read(&mut self, heard: &Heard, has_succeeded: bool) -> Vec<Action> {
+        let mut actions = Vec::new();
+        if heard.has_saved && self.machine.awaits_save() {
+            actions.extend(self.saved(Duration::ZERO));
+        }
         let now = self.clock.now();
-        let Some(stand) = self.told.read(reading, has_succeeded) else {
-            return Vec::new();
+        let Some(stand) = self.told.read(&heard.reading, has_succeeded) else {
+            return actions;
         };
         if stand.counts_anew {
             self.progress.begin_anew(stand.epochs);
         }
         self.progress
             .report(Some(stand.epoch), stand.epochs, now.monotonic);
-        match stand.ends_epoch {
-            true => self.machine.on(Event::Progressed, now),
-            false => Vec::new(),
+        if stand.ends_epoch {
+            actions.extend(self.machine.on(Event::Progressed, now));
         }
+        actions
     }
 
     fn complain(&mut self, sentence: &str) {
@@ -302,11 +359,7 @@ impl<'a> Shell<'a> {
                         voice.look(cause);
                     }
                 }
-                Action::Pass => {
-                    if let (Some(program), Some(signal)) = (&self.program, self.save_signal) {
-                        program.signal(signal);
-                    }
-                }
+                Action::Pass => self.pass(),
                 Action::Acknowledge { saved, save_s } => {
                     self.progress.save(saved);
                     let mut changes = self.progress.publish(self.clock.now());
@@ -348,8 +401,13 @@ impl<'a> Shell<'a> {
     /// Starts the program; an exit code if it cannot be started.
     fn start(&mut self, is_resumed: bool) -> Option<u8> {
         let report = self.reports.as_ref().map(|reports| reports.path().into());
+        let request = self.requests.as_mut().map(|requests| {
+            requests.begin();
+            requests.path().into()
+        });
         let environment = [
             (REPORT, report),
+            (SAVE_REQUEST, request),
             (RESUME, is_resumed.then(|| "1".into())),
             (RESTART_COUNT, Some(self.environment.restarts.to_string().into())),
         ];
@@ -378,23 +436,39 @@ impl<'a> Shell<'a> {
         }
     }
 
-    fn pass_when_ready(&mut self) {
-        if !self.machine.is_waiting() {
-            self.blocked_looks = 0;
-            return;
+    /// What the request to save needs from time to time; an exit code if this is the end.
+    fn follow_save(&mut self) -> Option<u8> {
+        let program = self.program.as_ref().map(Program::pid);
+        if self.saving.detect(program) {
+            if let (Some(voice), Some(signal)) = (&self.voice, self.saving.signal_name()) {
+                say(&format!(
+                    "the program handles SIG{signal}, and is asked by it to save (if it does not, give --save-signal none)"
+                ));
+                voice.publisher.introduce(self.introduction());
+            }
+            let actions = self.machine.on(Event::CanSave, self.clock.now());
+            self.act(actions);
         }
-        let Some((program, signal)) = self.program.as_ref().zip(self.save_signal) else {
-            return;
-        };
-        self.blocked_looks = match program.readiness(signal) {
-            Readiness::No => 0,
-            Readiness::Caught => BLOCKED_LOOKS,
-            Readiness::Blocked => self.blocked_looks + 1,
-        };
-        if self.blocked_looks >= BLOCKED_LOOKS {
+        self.saving
+            .follow(self.machine.is_waiting(), self.machine.awaits_save());
+        let is_watched = self.is_watched();
+        if let Some(program) = program
+            && self.machine.is_waiting()
+            && self.saving.is_ready(program, is_watched)
+        {
             let actions = self.machine.on(Event::Ready, self.clock.now());
             self.act(actions);
         }
+        let code = self.saving.ended(self.machine.awaits_save())?;
+        let training = match (self.progress.is_finished(), self.progress.has_epochs_left()) {
+            (true, _) => Training::Finished,
+            (false, true) => Training::Unfinished,
+            (false, false) => Training::Unknown,
+        };
+        let actions = self
+            .machine
+            .on(Event::Exited { code, training }, self.clock.now());
+        self.act(actions)
     }
 
     fn publish_what_is_due(&mut self) {

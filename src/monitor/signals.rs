@@ -2,7 +2,7 @@
 //! Signals to the monitor itself.
 
 use rustix::process::Signal;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGURG, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGURG, SIGUSR1, SIGUSR2, SIGWINCH};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use std::io;
@@ -11,6 +11,10 @@ use std::thread;
 /// What Slurm signals when something about the request to save has changed. Slurm signals whole process groups and
 /// containers; this one is ignored by every process that does not ask for it.
 pub const ASK_SIGNAL_NAME: &str = "URG";
+
+/// How a user asks for a save without preemption: by its number, because scancel knows no name for SIGWINCH. No other
+/// signal is both ignored by whoever does not handle it and free: terminals send this one, and that is told apart.
+pub const DRILL_SIGNAL: Signal = Signal::WINCH;
 
 /// A signal that has arrived.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +28,9 @@ pub struct Received {
 /// Catches every signal that could be meant for the program and would end the monitor, from now on, and hands them to
 /// `take` on a thread of its own.
 pub fn catch(take: impl Fn(Received) + Send + 'static) -> io::Result<()> {
-    let caught = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGURG, SIGUSR1, SIGUSR2];
+    let caught = [
+        SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGURG, SIGUSR1, SIGUSR2, SIGWINCH,
+    ];
     let mut signals = SignalsInfo::<WithOrigin>::new(caught)?;
     thread::spawn(move || {
         for origin in signals.forever() {
@@ -46,6 +52,11 @@ pub fn by_name(name: &str) -> Option<Signal> {
         known.is_some_and(|known| known.strip_prefix("SIG") == Some(name))
     })?;
     Signal::from_named_raw(number)
+}
+
+/// Its name without `SIG`.
+pub fn name_of(signal: Signal) -> Option<&'static str> {
+    signal_hook::low_level::signal_name(signal.as_raw())?.strip_prefix("SIG")
 }
 
 #[cfg(test)]

@@ -9,6 +9,21 @@ use super::units::{Seconds, UnixTime};
 /// Priority of an urgent job: above what the ordinary priority plugins give, below Slurm's own special values.
 pub const URGENT_PRIORITY: u32 = 0xffff_f000;
 
+/// Priority of a component of an urgent heterogeneous job: before all normal jobs, behind all other urgent ones. Slurm's
+/// main scheduler starts nothing behind such a component in its partition, not even on the nodes of victims.
+const URGENT_HET_PRIORITY: u32 = URGENT_PRIORITY - 1;
+
+/// The priority of an urgent job; of a component of a heterogeneous one if `het`.
+pub fn urgent_priority(het: bool) -> u32 {
+    match het {
+        true => URGENT_HET_PRIORITY,
+        false => URGENT_PRIORITY,
+    }
+}
+
+const HET_NOTE: &str = "all components of an urgent heterogeneous job start together, by Slurm's backfill scheduler. Once \
+                        those who make way have saved, that may take another minute";
+
 /// A save that is claimed for later than this from now is not believed.
 const CLOCK_SKEW_MAX_S: Seconds = Seconds(300.0);
 
@@ -25,6 +40,17 @@ pub struct Submission<'a> {
     pub held: bool,
     /// It has a batch script.
     pub batch: bool,
+    /// It is a component of a heterogeneous job.
+    pub component: Option<Component>,
+}
+
+/// Which component of a heterogeneous job is submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Component {
+    /// The first.
+    First,
+    /// Another one.
+    Later,
 }
 
 /// What to change in a submission; the default is nothing.
@@ -36,6 +62,8 @@ pub struct Admission {
     pub priority: Option<u32>,
     /// Make it requeueable.
     pub requeue: bool,
+    /// A sentence for its user.
+    pub note: Option<&'static str>,
 }
 
 /// Looks at a submission. A job without directives is left exactly as it is.
@@ -57,10 +85,13 @@ pub fn submit(job: &Submission<'_>, now: UnixTime, mode: Mode) -> Result<Admissi
         ..Record::new(class)
     };
     let touch = mode == Mode::On;
+    let urgent = class == Urgency::Urgent;
     Ok(Admission {
         admin_comment: Some(record.write_into(job.admin_comment.unwrap_or_default())),
-        priority: (touch && class == Urgency::Urgent && !job.held).then_some(URGENT_PRIORITY),
-        requeue: touch && class == Urgency::Normal && job.batch && job.requeue_unset,
+        priority: (touch && urgent && !job.held).then_some(urgent_priority(job.component.is_some())),
+        requeue: touch && !urgent && job.batch && job.requeue_unset,
+        // Once is enough for all components.
+        note: (touch && urgent && job.component == Some(Component::First)).then_some(HET_NOTE),
     })
 }
 

@@ -2,16 +2,19 @@
 //! One step of one campaign, from the request to the last victim's return.
 
 use super::book::{Action, Asked, Campaign, Phase, Stance};
+use super::decision::{Decision, Listener};
 use super::eligibility::Refusal;
-use super::facts::{Facts, RunningJob, WaitingJob};
-use super::fit::{Demand, Ledger};
+use super::facts::{Facts, RunningJob};
+use super::fit::Ledger;
 use super::ids::JobId;
 use super::notes;
-use super::plan::{Constraints, Outcome, Plan, Victim, plan};
+use super::outlook::Outlook;
+use super::party::Party;
+use super::plan::{Constraints, Outcome, Plan, Victim};
 use super::record::Record;
 use super::settings::Settings;
 use super::units::{Seconds, UnixTime};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A request that has not gone out is tried again after this.
 const ASK_AGAIN_S: Seconds = Seconds(2.0);
@@ -32,14 +35,22 @@ pub const GIVEN_UP_S: Seconds = Seconds(600.0);
 pub struct Advance<'a> {
     /// The cluster.
     pub facts: &'a Facts,
+    /// Who waits.
+    pub parties: &'a [Party<'a>],
+    /// Who of them is about to start.
+    pub being_served: &'a BTreeSet<JobId>,
     /// The site's settings.
     pub settings: &'a Settings,
+    /// What follows from both.
+    pub outlook: &'a Outlook<'a>,
     /// See above.
     pub ledger: &'a mut Ledger,
     /// What was logged already.
     pub said: &'a mut BTreeMap<JobId, String>,
     /// Where actions go.
     pub actions: &'a mut Vec<Action>,
+    /// Who is told of plans.
+    pub listener: &'a mut Listener<'a>,
 }
 
 /// Logs `sentence` about an urgent job unless it is the last thing that was logged about it.
@@ -68,7 +79,7 @@ pub fn release(campaign: &mut Campaign, now: UnixTime, actions: &mut Vec<Action>
 }
 
 /// The run of the job that was asked, if it still holds its resources.
-fn same_run<'a>(facts: &'a Facts, asked: &Asked) -> Option<&'a RunningJob> {
+pub(super) fn same_run<'a>(facts: &'a Facts, asked: &Asked) -> Option<&'a RunningJob> {
     facts
         .job(asked.job)
         .filter(|job| job.start == asked.start && !job.traits.completing)
@@ -83,7 +94,7 @@ pub fn behind_gate(campaign: &Campaign, facts: &Facts) -> Vec<(JobId, UnixTime)>
         .collect()
 }
 
-fn release_active(campaign: &Campaign, facts: &Facts, ledger: &mut Ledger) {
+pub(super) fn release_active(campaign: &Campaign, facts: &Facts, ledger: &mut Ledger) {
     for job in campaign.active().filter_map(|asked| same_run(facts, asked)) {
         ledger.release(job);
     }
@@ -93,11 +104,17 @@ impl<'a> Advance<'a> {
     /// Takes `campaign` one step on. `barred` are jobs that make way for somebody else.
     pub fn campaign(&mut self, campaign: &mut Campaign, barred: BTreeMap<JobId, Refusal>) {
         self.note_saves(campaign);
-        let waiting = self.facts.waiting.iter().find(|job| job.id == campaign.urgent);
-        match (waiting, campaign.phase) {
+        let party = self.parties.iter().find(|party| party.id() == campaign.urgent);
+        match (party, campaign.phase) {
             // Slurm may name any reason while it clears the nodes; only time tells then.
-            (Some(waiting), Phase::Open { since }) => self.open(campaign, waiting, barred, since),
-            (Some(waiting), Phase::Saving) if !waiting.blocked => self.saving(campaign, waiting, barred),
+            (Some(party), Phase::Open { since }) => self.open(campaign, party, barred, since),
+            (Some(party), Phase::Requeued { since }) => self.requeued(campaign, party, since),
+            (Some(party), Phase::Saving) if !party.is_blocked() => {
+                match party.is_het() && self.has_begun_to_requeue(campaign) {
+                    true => self.requeue_rest(campaign, party),
+                    false => self.saving(campaign, party, barred),
+                }
+            }
             // Requeued by itself, or waiting again: what was begun is wound up first.
             (Some(_), Phase::Releasing { .. } | Phase::GivenUp { .. }) => {}
             (Some(_), Phase::Saving) | (None, _) => self.no_longer_waits(campaign),
@@ -105,7 +122,7 @@ impl<'a> Advance<'a> {
         self.settle(campaign);
     }
 
-    fn say(&mut self, urgent: JobId, sentence: String) {
+    pub(super) fn say(&mut self, urgent: JobId, sentence: String) {
         say(self.said, self.actions, urgent, sentence);
     }
 
@@ -132,7 +149,7 @@ impl<'a> Advance<'a> {
             return;
         }
         let sentence = match self.facts.job(campaign.urgent) {
-            Some(_) => notes::started(campaign.urgent),
+            Some(job) => notes::started(campaign.urgent, job.traits.het),
             None => notes::no_longer_waits(campaign.urgent),
         };
         self.say(campaign.urgent, sentence);
@@ -140,21 +157,15 @@ impl<'a> Advance<'a> {
     }
 
     /// Victims are saving.
-    fn saving(
-        &mut self,
-        campaign: &mut Campaign,
-        waiting: &WaitingJob,
-        mut barred: BTreeMap<JobId, Refusal>,
-    ) {
-        let demand = Demand::of(&waiting.request);
-        if let Some(nodes) = self.ledger.fits(&demand) {
+    fn saving(&mut self, campaign: &mut Campaign, party: &Party<'_>, mut barred: BTreeMap<JobId, Refusal>) {
+        if let Some(places) = party.place(self.ledger) {
             if campaign
                 .active()
                 .any(|asked| same_run(self.facts, asked).is_some())
             {
                 self.say(campaign.urgent, notes::fits_meanwhile(campaign.urgent));
             }
-            self.ledger.reserve(campaign.urgent, &demand, &nodes);
+            party.reserve(self.ledger, &places);
             release(campaign, self.facts.now, self.actions);
             self.actions.push(Action::Nudge);
             return;
@@ -164,28 +175,38 @@ impl<'a> Advance<'a> {
 
         let mut after = self.ledger.clone();
         release_active(campaign, self.facts, &mut after);
-        match after.fits(&demand) {
-            Some(nodes) => {
-                campaign.nodes = nodes;
+        let places = match party.place(&after) {
+            Some(places) => {
+                campaign.nodes = places.concat();
                 campaign.hopeless_since = None;
+                places
             }
-            None => match self.replan(campaign, waiting, barred) {
-                Some(plan) => self.change_victims(campaign, &plan),
+            None => match self.replan(campaign, party, barred) {
+                Some(plan) => {
+                    self.change_victims(campaign, &plan);
+                    plan.places()
+                }
                 None => return,
             },
-        }
+        };
         self.ask_again(campaign);
         let waits_for: Vec<_> = campaign.active().map(|asked| asked.job).collect();
-        self.show_wait(campaign.urgent, waiting.record.as_ref(), waits_for);
+        self.show_wait(campaign.urgent, party.leader().record.as_ref(), waits_for);
         release_active(campaign, self.facts, self.ledger);
-        self.ledger.reserve(campaign.urgent, &demand, &campaign.nodes);
+        party.reserve(self.ledger, &places);
 
-        let all_ready = campaign
-            .active()
-            .all(|asked| asked.ready() || same_run(self.facts, asked).is_none());
-        if all_ready {
-            self.open_gate(campaign);
+        match (self.are_all_ready(campaign), party.is_het()) {
+            (true, false) => self.open_gate(campaign),
+            (true, true) if !self.others_would_take(campaign) => self.requeue(campaign),
+            _ => {}
         }
+    }
+
+    /// Nobody has to be waited for any more.
+    pub(super) fn are_all_ready(&self, campaign: &Campaign) -> bool {
+        campaign
+            .active()
+            .all(|asked| asked.ready() || same_run(self.facts, asked).is_none())
     }
 
     /// Deadlines pass, and users change their minds about being requeued.
@@ -211,24 +232,25 @@ impl<'a> Advance<'a> {
     fn replan(
         &mut self,
         campaign: &mut Campaign,
-        waiting: &WaitingJob,
+        party: &Party<'_>,
         barred: BTreeMap<JobId, Refusal>,
     ) -> Option<Plan> {
         let constraints = Constraints {
             barred,
             sunk: campaign.active().map(|asked| asked.job).collect(),
-            patience_over: self.facts.now - waiting.submit > self.settings.urgent.patience_s,
+            patience_over: self.facts.now - party.submit() > self.settings.urgent.patience_s,
         };
-        match plan(self.facts, self.ledger, waiting, &constraints, self.settings) {
+        let outcome = party.plan(self.outlook, self.ledger, &constraints);
+        let plan = match &outcome {
             Outcome::Stop(plan) => {
                 campaign.hopeless_since = None;
-                self.say(campaign.urgent, notes::plan(&plan, self.facts));
-                Some(plan)
+                self.say(campaign.urgent, notes::plan(plan, self.facts));
+                Some(plan.clone())
             }
             Outcome::NoSet { refused } => {
                 let since = *campaign.hopeless_since.get_or_insert(self.facts.now);
                 if self.facts.now - since >= HOPELESS_MAX_S {
-                    self.say(campaign.urgent, notes::no_set(campaign.urgent, &refused));
+                    self.say(campaign.urgent, notes::no_set(campaign.urgent, refused));
                     for asked in &mut campaign.victims {
                         asked.stance = Stance::LetOff;
                     }
@@ -237,13 +259,18 @@ impl<'a> Advance<'a> {
             }
             Outcome::Wait(wait) => {
                 // Jobs end by themselves so soon that nobody else need make way.
-                self.say(campaign.urgent, notes::wait(&wait));
+                self.say(campaign.urgent, notes::wait(wait));
                 release(campaign, self.facts.now, self.actions);
                 None
             }
             // The caller has just seen that it does not fit.
             Outcome::Fits { .. } => None,
-        }
+        };
+        (self.listener)(Decision {
+            urgent: campaign.urgent,
+            outcome,
+        });
+        plan
     }
 
     /// Who is in the plan stays or is asked; who is not is let off.
@@ -310,13 +337,12 @@ impl<'a> Advance<'a> {
     fn open(
         &mut self,
         campaign: &mut Campaign,
-        waiting: &WaitingJob,
+        party: &Party<'_>,
         mut barred: BTreeMap<JobId, Refusal>,
         since: UnixTime,
     ) {
         let now = self.facts.now;
-        let demand = Demand::of(&waiting.request);
-        if now - since > self.settings.urgent.gate_patience_s && waiting.blocked {
+        if now - since > self.settings.urgent.gate_patience_s && party.is_blocked() {
             self.no_longer_waits(campaign);
             return;
         }
@@ -329,7 +355,7 @@ impl<'a> Advance<'a> {
                 campaign.phase = Phase::Saving;
                 barred.extend(campaign.victims.iter().map(|asked| (asked.job, Refusal::Claimed)));
                 self.say(campaign.urgent, notes::widening(campaign.urgent));
-                if let Some(plan) = self.replan_beside(waiting, barred) {
+                if let Some(plan) = self.replan_beside(party, barred) {
                     for victim in &plan.victims {
                         self.ask(campaign, victim);
                     }
@@ -342,8 +368,8 @@ impl<'a> Advance<'a> {
             return;
         }
         release_active(campaign, self.facts, self.ledger);
-        if let Some(nodes) = self.ledger.fits(&demand) {
-            self.ledger.reserve(campaign.urgent, &demand, &nodes);
+        if let Some(places) = party.place(self.ledger) {
+            party.reserve(self.ledger, &places);
         }
         if now - campaign.nudged >= NUDGE_EVERY_S {
             campaign.nudged = now;
@@ -352,15 +378,21 @@ impl<'a> Advance<'a> {
     }
 
     /// The next best set, beside the one that did not do.
-    fn replan_beside(&mut self, waiting: &WaitingJob, barred: BTreeMap<JobId, Refusal>) -> Option<Plan> {
+    fn replan_beside(&mut self, party: &Party<'_>, barred: BTreeMap<JobId, Refusal>) -> Option<Plan> {
         let constraints = Constraints {
             barred,
             ..Constraints::default()
         };
-        match plan(self.facts, self.ledger, waiting, &constraints, self.settings) {
-            Outcome::Stop(plan) => Some(plan),
+        let outcome = party.plan(self.outlook, self.ledger, &constraints);
+        let plan = match &outcome {
+            Outcome::Stop(plan) => Some(plan.clone()),
             Outcome::Fits { .. } | Outcome::Wait(_) | Outcome::NoSet { .. } => None,
-        }
+        };
+        (self.listener)(Decision {
+            urgent: party.id(),
+            outcome,
+        });
+        plan
     }
 
     fn ask(&mut self, campaign: &mut Campaign, victim: &Victim) {
@@ -373,7 +405,7 @@ impl<'a> Advance<'a> {
         let urgent = campaign.urgent;
         let facts = self.facts;
         let may_restart = match campaign.phase {
-            Phase::Saving | Phase::Open { .. } => false,
+            Phase::Saving | Phase::Open { .. } | Phase::Requeued { .. } => false,
             // The nodes were cleared, and the credentials revoked, before this phase began.
             Phase::Releasing { since } | Phase::GivenUp { since } => facts.now - since >= RESTART_AFTER_S,
         };

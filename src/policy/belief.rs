@@ -5,11 +5,13 @@
 //! its last requeue. What cannot be is not believed, and why not is kept. What can be is believed the less the older it
 //! is.
 
-use super::facts::RunningJob;
+use super::facts::{Facts, RunningJob};
+use super::ids::UserId;
 use super::settings::Settings;
 use super::units::{Seconds, UnixTime};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// The clocks of two machines may differ by so much.
@@ -86,6 +88,37 @@ impl Progress {
     }
 }
 
+/// How long a save takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SaveTime {
+    /// In seconds.
+    pub takes_s: Seconds,
+    /// How that is known.
+    pub by: SaveRule,
+}
+
+/// How the time that a save takes was found. The names are stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SaveRule {
+    /// The job says so.
+    Told,
+    /// It does not say; other running jobs of its user do, and this is their median.
+    SameUser,
+    /// Nor do they; the site's settings say so.
+    Configured,
+}
+
+impl fmt::Display for SaveRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Told => "told",
+            Self::SameUser => "same_user",
+            Self::Configured => "configured",
+        })
+    }
+}
+
 /// What is believed of a job's report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Belief {
@@ -93,15 +126,57 @@ pub struct Belief {
     pub progress: Option<Progress>,
     /// When its last save was finished.
     pub saved: Option<UnixTime>,
+    /// How long its save will take.
+    pub save: SaveTime,
     /// What is not believed.
     pub disbelief: SmallVec<[Disbelief; 2]>,
 }
 
-/// What is to be believed of the report of `job`.
+/// What is to be believed of the report of each running job, in their order.
+pub fn believe_all(facts: &Facts, settings: &Settings) -> Vec<Belief> {
+    let of_user = save_times(&facts.running);
+    let believe = |job: &RunningJob| {
+        let mut belief = believe(job, facts.now, settings);
+        if belief.save.by == SaveRule::Configured
+            && let Some(takes_s) = of_user.get(&job.user)
+        {
+            belief.save = SaveTime {
+                takes_s: *takes_s,
+                by: SaveRule::SameUser,
+            };
+        }
+        belief
+    };
+    facts.running.iter().map(believe).collect()
+}
+
+/// By user: the median of what the jobs say that do.
+fn save_times(jobs: &[RunningJob]) -> BTreeMap<UserId, Seconds> {
+    let mut told: BTreeMap<UserId, Vec<Seconds>> = BTreeMap::new();
+    for job in jobs {
+        if let Some(save_s) = job.directives.as_ref().and_then(|directives| directives.save_s) {
+            told.entry(job.user).or_default().push(save_s);
+        }
+    }
+    let medians = told
+        .into_iter()
+        .map(|(user, told)| Some((user, Seconds::median(told)?)));
+    medians.flatten().collect()
+}
+
+/// What is to be believed of the report of `job`, whatever others say.
 pub fn believe(job: &RunningJob, now: UnixTime, settings: &Settings) -> Belief {
+    let told_s = job.directives.as_ref().and_then(|directives| directives.save_s);
     let mut belief = Belief {
         progress: None,
         saved: None,
+        save: SaveTime {
+            takes_s: told_s.unwrap_or(settings.victims.save_s),
+            by: match told_s {
+                Some(_) => SaveRule::Told,
+                None => SaveRule::Configured,
+            },
+        },
         disbelief: SmallVec::new(),
     };
     let Some(directives) = &job.directives else {

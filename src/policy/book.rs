@@ -6,6 +6,7 @@
 
 use super::directives::SaveSignal;
 use super::ids::{JobId, NodeIndex};
+use super::request::Request;
 use super::units::UnixTime;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,10 +26,11 @@ pub struct Book {
 }
 
 impl Book {
-    /// The book as it is true after a restart: gates are shut then, whatever they were.
+    /// The book as it is true after a restart: gates are shut then, whatever they were. Of a heterogeneous job, the facts
+    /// show whether its victims have gone.
     pub fn after_restart(mut self) -> Self {
         for campaign in &mut self.campaigns {
-            if let Phase::Open { .. } = campaign.phase {
+            if let Phase::Open { .. } | Phase::Requeued { .. } = campaign.phase {
                 campaign.phase = Phase::Saving;
             }
         }
@@ -64,6 +66,10 @@ pub struct Campaign {
     pub nudged: UnixTime,
     /// Since when no set of victims makes the urgent job fit any more.
     pub hopeless_since: Option<UnixTime>,
+    /// What the components of a heterogeneous job asked for that Slurm did not start although they fitted; it is not
+    /// tried again as long as they ask for the same.
+    #[serde(default)]
+    pub in_vain: Vec<Request>,
 }
 
 /// How far a campaign is.
@@ -74,6 +80,11 @@ pub enum Phase {
     Saving,
     /// All have saved; Slurm may take them.
     Open {
+        /// Since when.
+        since: UnixTime,
+    },
+    /// All have saved, and are requeued for a heterogeneous job; Slurm has yet to start it.
+    Requeued {
         /// Since when.
         since: UnixTime,
     },
@@ -136,6 +147,7 @@ impl Campaign {
             widened: 0,
             nudged: UnixTime(0),
             hopeless_since: None,
+            in_vain: Vec::new(),
         }
     }
 
@@ -146,7 +158,10 @@ impl Campaign {
 
     /// Whether its victims and nodes are spoken for.
     pub fn claims(&self) -> bool {
-        matches!(self.phase, Phase::Saving | Phase::Open { .. })
+        match self.phase {
+            Phase::Saving | Phase::Open { .. } | Phase::Requeued { .. } => true,
+            Phase::Releasing { .. } | Phase::GivenUp { .. } => false,
+        }
     }
 }
 
@@ -226,6 +241,11 @@ pub enum Action {
         /// For whom.
         urgent: JobId,
     },
+    /// Put all of these back into the queue at once, for a heterogeneous job. Those that do not run any more are left.
+    Requeue {
+        /// Whom.
+        jobs: Vec<JobId>,
+    },
     /// Have Slurm's scheduler look at its queue.
     Nudge,
     /// A stopped job: note that it was stopped, and let it start again as soon as it can.
@@ -245,6 +265,8 @@ pub enum Action {
         class: super::directives::Urgency,
         /// It is held: only its class is changed.
         held: bool,
+        /// It is a component of a heterogeneous job.
+        het: bool,
     },
     /// Write into the urgent job's record whom it waits for; nobody, once it runs.
     ShowWait {

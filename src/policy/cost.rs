@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What it costs to stop a job, in GPU-seconds of work that must be done again or that nobody does meanwhile.
 
-use super::belief::Belief;
+use super::belief::{Belief, SaveRule};
 use super::eligibility::SaveWay;
 use super::facts::RunningJob;
 use super::resources::GresTable;
@@ -22,9 +22,11 @@ pub struct Cost {
     pub confidence: Option<f64>,
     /// Time that its save takes.
     pub save_s: Seconds,
+    /// From what `save_s` was found; `None` where it does not save.
+    pub save_by: Option<SaveRule>,
     /// Time until it trains again, once restarted.
     pub restart_s: Seconds,
-    /// From its `priority`: 1 at 50, 10 at 100, 1/10 at 0.
+    /// From its `priority`, as far as the site lets that count: 1 at 50, 10 at 100, 1/10 at 0.
     pub priority_weight: f64,
     /// 1, and 1 more for each time that it was stopped before.
     pub repeat_factor: f64,
@@ -75,8 +77,7 @@ impl Rates<'_> {
     /// The cost of stopping `job` in this way.
     pub fn cost(&self, job: &RunningJob, belief: &Belief, way: &SaveWay) -> Cost {
         let directives = job.directives.as_ref();
-        let told_save_s = directives.and_then(|directives| directives.save_s);
-        let save_s = told_save_s.unwrap_or(self.victims.save_s);
+        let save_s = belief.save.takes_s;
         let (lost, save_s, ready_s) = match way {
             SaveWay::AtStep(_) => ((self.victims.step_s, LossRule::OneStep), save_s, save_s),
             SaveWay::AtEpochEnd { wait_s, .. } => {
@@ -85,11 +86,13 @@ impl Rates<'_> {
             SaveWay::SinceEpochEnd => (self.epoch_so_far(job, belief), Seconds::ZERO, Seconds::ZERO),
             SaveWay::Unsaved => (self.since_save(job, belief), Seconds::ZERO, Seconds::ZERO),
         };
+        let saves = matches!(way, SaveWay::AtStep(_) | SaveWay::AtEpochEnd { .. });
         let by_report = matches!(way, SaveWay::AtEpochEnd { .. } | SaveWay::SinceEpochEnd);
         let progress = belief.progress.filter(|_| by_report);
         let priority = directives
             .and_then(|directives| directives.priority)
-            .unwrap_or(50);
+            .unwrap_or(50)
+            .min(self.victims.priority_max);
         let preempted = job.record.as_ref().map_or(0, |record| record.preempted);
         Cost {
             resources: self.resources(job),
@@ -97,6 +100,7 @@ impl Rates<'_> {
             lost_by: lost.1,
             confidence: progress.map(|progress| progress.confidence),
             save_s,
+            save_by: saves.then_some(belief.save.by),
             restart_s: self.victims.restart_s,
             priority_weight: 10f64.powf((f64::from(priority) - 50.0) / 50.0),
             repeat_factor: 1.0 + f64::from(preempted),
@@ -151,11 +155,5 @@ fn least(a: Seconds, b: Seconds) -> Seconds {
 /// A job that reports nothing is taken to be like the others, so that silence never protects it.
 pub fn typical_save_age<'a>(now: UnixTime, beliefs: impl Iterator<Item = &'a Belief>) -> Option<Seconds> {
     let saved = beliefs.filter_map(|belief| belief.saved);
-    let mut ages: Vec<f64> = saved.map(|saved| (now - saved).0.max(0.0)).collect();
-    if ages.is_empty() {
-        return None;
-    }
-    let middle = ages.len() / 2;
-    let (_, median, _) = ages.select_nth_unstable_by(middle, f64::total_cmp);
-    Some(Seconds(*median))
+    Seconds::median(saved.map(|saved| Seconds((now - saved).0.max(0.0))).collect())
 }

@@ -48,6 +48,15 @@ pub struct Demand {
     others: Vec<Demand>,
 }
 
+/// What nodes that were taken do not give yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Missing {
+    /// So many nodes more at least.
+    pub nodes: usize,
+    /// Of the totals.
+    pub open: Amounts,
+}
+
 /// What comes with each of a generic resource, and what it comes with.
 #[derive(Clone, Copy, Debug)]
 struct Companion {
@@ -94,6 +103,16 @@ impl Demand {
     /// This demand as it is in each set of nodes that it may be put on, best first. All nodes must be of one of these.
     pub fn ways(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.others)
+    }
+
+    /// This demand where only the nodes that `may_use` names are to be had.
+    pub fn on(&self, may_use: impl Fn(NodeIndex) -> bool) -> Self {
+        let mut narrow = self.clone();
+        narrow.candidates.retain(|node| may_use(*node));
+        for other in &mut narrow.others {
+            other.candidates.retain(|node| may_use(*node));
+        }
+        narrow
     }
 
     /// Whether `node` is among the candidates of any way.
@@ -316,6 +335,15 @@ impl Demand {
             None if self.max_nodes < offers.len() => self.pick_by_need(offers),
             picked => picked,
         }
+    }
+
+    /// What is still missing where nodes that offer `sum` together, `count` of them, are taken; `None` if nothing is.
+    /// Whether the required nodes are among them is not looked at.
+    pub(super) fn missing(&self, sum: &Amounts, count: usize) -> Option<Missing> {
+        let mut open = self.total.clone();
+        open.take(sum);
+        let nodes = self.min_nodes.saturating_sub(count);
+        (nodes > 0 || open != Amounts::default()).then_some(Missing { nodes, open })
     }
 
     /// Takes `offers` as they come.

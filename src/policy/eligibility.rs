@@ -4,6 +4,7 @@
 use super::belief::Belief;
 use super::directives::{SaveKind, SaveSignal, Urgency};
 use super::facts::RunningJob;
+use super::labels::Name;
 use super::settings::{Settings, Unsavable};
 use super::units::{Seconds, UnixTime};
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,14 @@ pub enum Refusal {
     HetJob,
     /// Slurm exempts it (PreemptExemptTime).
     SlurmExempt,
+    /// Its user is exempt (`exempt_users`).
+    ExemptUser,
+    /// Its account is exempt (`exempt_accounts`).
+    ExemptAccount,
+    /// Its QOS is exempt (`exempt_qos`).
+    ExemptQos,
+    /// Its partition is exempt (`exempt_partitions`).
+    ExemptPartition,
     /// It has only just started.
     BelowMinRuntime,
     /// It ends by itself in a moment.
@@ -64,6 +73,10 @@ impl fmt::Display for Refusal {
             Self::NotRequeueable => "not_requeueable",
             Self::HetJob => "het_job",
             Self::SlurmExempt => "slurm_exempt",
+            Self::ExemptUser => "exempt_user",
+            Self::ExemptAccount => "exempt_account",
+            Self::ExemptQos => "exempt_qos",
+            Self::ExemptPartition => "exempt_partition",
             Self::BelowMinRuntime => "below_min_runtime",
             Self::NearlyDone => "nearly_done",
             Self::MaxPreemptions => "max_preemptions",
@@ -111,6 +124,8 @@ pub fn examine(
     settings: &Settings,
 ) -> Result<SaveWays, Refusal> {
     let traits = &job.traits;
+    let victims = &settings.victims;
+    let labels = &job.labels;
     let rules = [
         (job.class() == Urgency::Urgent, Refusal::Urgent),
         (traits.completing, Refusal::Completing),
@@ -121,19 +136,28 @@ pub fn examine(
         (!traits.requeue, Refusal::NotRequeueable),
         (traits.het, Refusal::HetJob),
         (traits.exempt, Refusal::SlurmExempt),
+        (is_among(&labels.user, &victims.exempt_users), Refusal::ExemptUser),
         (
-            now - job.start < settings.victims.min_runtime_s,
-            Refusal::BelowMinRuntime,
+            is_among_caseless(&labels.account, &victims.exempt_accounts),
+            Refusal::ExemptAccount,
         ),
         (
-            job.end
-                .is_some_and(|end| end - now < settings.victims.nearly_done_s),
+            is_among_caseless(&labels.qos, &victims.exempt_qos),
+            Refusal::ExemptQos,
+        ),
+        (
+            is_among(&labels.partition, &victims.exempt_partitions),
+            Refusal::ExemptPartition,
+        ),
+        (now - job.start < victims.min_runtime_s, Refusal::BelowMinRuntime),
+        (
+            job.end.is_some_and(|end| end - now < victims.nearly_done_s),
             Refusal::NearlyDone,
         ),
         (
             job.record
                 .as_ref()
-                .is_some_and(|record| record.preempted >= settings.victims.max_preemptions),
+                .is_some_and(|record| record.preempted >= victims.max_preemptions),
             Refusal::MaxPreemptions,
         ),
     ];
@@ -141,6 +165,17 @@ pub fn examine(
         return Err(*refusal);
     }
     save_ways(job, belief, patience_over, settings)
+}
+
+fn is_among(label: &Option<Name>, exempt: &[String]) -> bool {
+    let label = label.as_ref().map(Name::as_str);
+    label.is_some_and(|label| exempt.iter().any(|exempt| exempt == label))
+}
+
+/// Slurm keeps the names of accounts and QOS in small letters, whatever an administrator writes.
+fn is_among_caseless(label: &Option<Name>, exempt: &[String]) -> bool {
+    let label = label.as_ref().map(Name::as_str);
+    label.is_some_and(|label| exempt.iter().any(|exempt| exempt.eq_ignore_ascii_case(label)))
 }
 
 fn save_ways(
@@ -179,8 +214,7 @@ fn save_ways(
 /// How long until a job that saves only at an epoch's end comes to one; `None` where that is too late to save in time.
 fn epoch_end(job: &RunningJob, belief: &Belief, settings: &Settings) -> Option<Seconds> {
     let directives = job.directives.as_ref()?;
-    let save_s = directives.save_s.unwrap_or(settings.victims.save_s);
-    let most_s = Seconds(settings.victims.save_deadline_s.0 - save_s.0);
+    let most_s = Seconds(settings.victims.save_deadline_s.0 - belief.save.takes_s.0);
     let wait_s = match (&belief.progress, directives.epoch_s) {
         (Some(progress), _) => progress.doubt(progress.left_of_epoch_s(), progress.epoch_s),
         // Silence does not protect: it may be as bad as this, and if it is worse the job misses its deadline.

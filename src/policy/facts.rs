@@ -3,6 +3,7 @@
 
 use super::directives::{Directives, Urgency};
 use super::ids::{ArrayTask, JobId, NodeIndex, UserId};
+use super::labels::Labels;
 use super::record::Record;
 pub use super::request::{Choice, Counted, GresRequest, MemoryRequest, Request};
 use super::resources::{Amounts, GresTable};
@@ -130,6 +131,9 @@ pub struct RunningJob {
     /// Whose it is.
     #[serde(default)]
     pub user: UserId,
+    /// See [`Labels`].
+    #[serde(default)]
+    pub labels: Labels,
     /// When this run of it began; tells this run from the next.
     pub start: UnixTime,
     /// When its time limit ends it; `None` without a limit.
@@ -189,11 +193,26 @@ pub struct WaitingJob {
     /// How many such jobs this is: tasks of an array wait under one id. 1 for others.
     #[serde(default = "one")]
     pub tasks: u32,
+    /// Which component of a heterogeneous job it is.
+    #[serde(default)]
+    pub het: Option<Component>,
     /// Surgent's record of it.
     pub record: Option<Record>,
     /// The whole AdminComment.
     #[serde(with = "super::snapshot::text", default)]
     pub admin_comment: Vec<u8>,
+}
+
+/// Which component of a heterogeneous job a waiting job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Component {
+    /// The first component, by whose id the whole job goes.
+    pub leader: JobId,
+    /// Its place among the components, from 0 on.
+    pub offset: u32,
+    /// How many components there are; only the first one's record tells.
+    #[serde(default)]
+    pub of: Option<u32>,
 }
 
 /// Why a waiting job would not start on free nodes either. The names are stable.
@@ -218,7 +237,7 @@ pub enum Hindrance {
     Partition,
     /// No node is as it wants it.
     Constraints,
-    /// It is a component of a heterogeneous job, which Surgent does not serve.
+    /// It is a component of a heterogeneous job of which another component is not urgent, or does not wait.
     HetJob,
     /// It is still being cleaned up from its last run.
     Completing,
@@ -241,6 +260,9 @@ pub struct ParkedJob {
     /// Held: its priority is not to be touched, that would release it.
     #[serde(default)]
     pub held: bool,
+    /// It is a component of a heterogeneous job.
+    #[serde(default)]
+    pub het: bool,
     /// The class that its comment asks for now; `None` where the comment is malformed.
     pub wanted: Option<Urgency>,
     /// Surgent's record of it.

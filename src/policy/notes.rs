@@ -41,6 +41,14 @@ pub fn plan(plan: &Plan, facts: &Facts) -> String {
     )
 }
 
+/// What plans were made from is in a file.
+pub fn kept(urgent: &[JobId], file: &str) -> String {
+    format!(
+        "the facts behind the plan for job {} are in {file}",
+        list(urgent.iter())
+    )
+}
+
 /// One victim and what it costs.
 pub fn victim(urgent: JobId, victim: &Victim) -> String {
     let cost = &victim.cost;
@@ -101,7 +109,7 @@ pub fn blocked(urgent: JobId, hindrance: Hindrance) -> String {
         Hindrance::Nodes => "nodes that it must have are down, drained or reserved",
         Hindrance::Partition => "its partition is down, or smaller than the job",
         Hindrance::Constraints => "no node is as it asks for",
-        Hindrance::HetJob => "it is part of a heterogeneous job, which Surgent does not serve",
+        Hindrance::HetJob => "not all components of this heterogeneous job are urgent and wait",
         Hindrance::Completing => "its last run is still being cleaned up",
         Hindrance::Other => "Slurm names a reason that free nodes do not mend (see its Reason in squeue)",
     };
@@ -137,9 +145,32 @@ pub fn gate_open(urgent: JobId, victims: &[(JobId, UnixTime)]) -> String {
     format!("gate open for job {urgent}: jobs {jobs}")
 }
 
-/// The urgent job runs.
-pub fn started(urgent: JobId) -> String {
-    format!("job {urgent} has started; gate shut")
+/// All have saved for a heterogeneous job.
+pub fn requeued(urgent: JobId, jobs: &[JobId]) -> String {
+    let jobs = list(jobs.iter());
+    format!("requeueing jobs {jobs} at once for the heterogeneous job {urgent}")
+}
+
+/// Slurm did not start it all the same.
+pub fn in_vain(urgent: JobId, fitted: bool) -> String {
+    match fitted {
+        true => format!(
+            "Slurm does not start the heterogeneous job {urgent} although jobs made way for it; given up until its \
+             request changes or it is held and released: it needs something that Surgent does not know of (see its \
+             Reason in squeue)"
+        ),
+        false => format!(
+            "the heterogeneous job {urgent} did not start: its nodes went to others or are not ready; given up for now"
+        ),
+    }
+}
+
+/// The urgent job runs; with all its components if it is a heterogeneous one.
+pub fn started(urgent: JobId, het: bool) -> String {
+    match het {
+        true => format!("job {urgent} has started with all its components"),
+        false => format!("job {urgent} has started; gate shut"),
+    }
 }
 
 /// A task of an urgent array runs, and others wait.

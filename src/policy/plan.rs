@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The plan for one urgent job: whom to stop, why these, what it costs; or until when to wait instead.
 
-use super::belief::{Belief, Disbelief, believe};
-use super::cost::{Cost, Rates, typical_save_age};
+use super::belief::{Belief, Disbelief};
+use super::cost::Cost;
 use super::directives::SaveSignal;
-use super::eligibility::{Refusal, SaveWay, SaveWays, examine};
+use super::eligibility::{Refusal, SaveWay};
 use super::facts::{Facts, RunningJob, WaitingJob};
 use super::fit::{Demand, Ledger};
 use super::ids::{JobId, NodeIndex};
+use super::outlook::{Outlook, PricedWays};
+use super::places::Places;
 use super::select::{Candidate, Selection, Terms, select, soonest};
 use super::settings::Settings;
 use super::units::{Seconds, UnixTime};
 use super::wait::ends_after;
 use serde::Serialize;
-use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is to be done for one urgent job.
@@ -58,6 +59,18 @@ pub struct Plan {
     pub refused: BTreeMap<JobId, Refusal>,
     /// Whose report was not believed, and why.
     pub disbelieved: BTreeMap<JobId, Vec<Disbelief>>,
+    /// Of a heterogeneous job: where each component is expected to run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<ComponentPlace>,
+}
+
+/// Where a component of a heterogeneous job is expected to run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ComponentPlace {
+    /// Which.
+    pub job: JobId,
+    /// Where.
+    pub nodes: Vec<NodeIndex>,
 }
 
 /// One victim of a plan.
@@ -93,6 +106,16 @@ pub struct Wait {
     pub instead_of_gpu_s: Option<f64>,
 }
 
+impl Plan {
+    /// The nodes of each component, in their order; of a job that is none, all in one.
+    pub fn places(&self) -> Places {
+        match self.components[..] {
+            [] => vec![self.nodes.clone()],
+            _ => self.components.iter().map(|place| place.nodes.clone()).collect(),
+        }
+    }
+}
+
 /// What earlier decisions mean for a plan.
 #[derive(Clone, Debug, Default)]
 pub struct Constraints {
@@ -112,114 +135,148 @@ pub fn plan(
     constraints: &Constraints,
     settings: &Settings,
 ) -> Outcome {
+    plan_within(&Outlook::new(facts, settings), ledger, urgent, constraints)
+}
+
+/// The same with an outlook that several plans share.
+pub fn plan_within(
+    outlook: &Outlook<'_>,
+    ledger: &Ledger,
+    urgent: &WaitingJob,
+    constraints: &Constraints,
+) -> Outcome {
     let demand = Demand::of(&urgent.request);
     if let Some(nodes) = ledger.fits(&demand) {
         return Outcome::Fits { nodes };
     }
-    let beliefs: Vec<Belief> = facts
-        .running
-        .iter()
-        .map(|job| believe(job, facts.now, settings))
-        .collect();
-    let case = Case {
-        facts,
-        ledger,
-        urgent,
-        constraints,
-        settings,
-        rates: Rates {
-            now: facts.now,
-            gres: &facts.gres,
-            victims: &settings.victims,
-            typical_age_s: typical_save_age(facts.now, beliefs.iter()),
-        },
-        helpful: helpful(facts, &demand, &beliefs),
-        demand,
-    };
-    case.decide()
+    let may_use = |node| demand.may_use(node);
+    Case::new(outlook, ledger, urgent, constraints, may_use).decide(&demand)
 }
 
-/// The jobs on nodes that the urgent job may use, by id, with what is believed of each.
-type Helpful<'a> = Vec<(&'a RunningJob, &'a Belief)>;
+/// A job on a node that the urgent job may use.
+struct Helpful<'a> {
+    job: &'a RunningJob,
+    belief: &'a Belief,
+    ways: &'a Result<PricedWays, Refusal>,
+}
 
-fn helpful<'a>(facts: &'a Facts, demand: &Demand, beliefs: &'a [Belief]) -> Helpful<'a> {
-    let mut helpful: Helpful<'a> = facts
-        .running
-        .iter()
-        .zip(beliefs)
-        .filter(|(job, _)| {
+/// All of these, by id.
+fn helpful<'a>(
+    outlook: &'a Outlook<'_>,
+    may_use: impl Fn(NodeIndex) -> bool,
+    patience_over: bool,
+) -> Vec<Helpful<'a>> {
+    let jobs = outlook.facts.running.iter().zip(outlook.beliefs());
+    let mut helpful: Vec<_> = jobs
+        .zip(outlook.ways(patience_over))
+        .filter(|((job, _), _)| {
             let mut nodes = job.holdings.iter().map(|holding| holding.node);
-            nodes.any(|node| demand.may_use(node))
+            nodes.any(&may_use)
         })
+        .map(|((job, belief), ways)| Helpful { job, belief, ways })
         .collect();
-    helpful.sort_by_key(|(job, _)| job.id);
+    helpful.sort_by_key(|helpful| helpful.job.id);
     helpful
 }
 
 /// What a plan is made from.
-struct Case<'a> {
+pub(super) struct Case<'a> {
     facts: &'a Facts,
     ledger: &'a Ledger,
     urgent: &'a WaitingJob,
     constraints: &'a Constraints,
     settings: &'a Settings,
-    rates: Rates<'a>,
-    helpful: Helpful<'a>,
-    demand: Demand,
+    helpful: Vec<Helpful<'a>>,
 }
 
 /// A job that may be stopped, and what each way of doing so costs.
-struct Stoppable<'a> {
+pub(super) struct Stoppable<'a> {
     job: &'a RunningJob,
-    ways: SmallVec<[(SaveWay, Cost); 2]>,
+    ways: &'a PricedWays,
+}
+
+/// Everybody on the nodes in question.
+pub(super) struct Field<'a> {
+    /// Who may be stopped, by id.
+    pub stoppable: Vec<Stoppable<'a>>,
+    /// The same, as a choice is made among them.
+    pub candidates: Vec<Candidate<'a>>,
+    /// Who may not.
+    pub refused: BTreeMap<JobId, Refusal>,
 }
 
 impl<'a> Case<'a> {
-    fn decide(&self) -> Outcome {
+    /// For `urgent`, which may use these nodes.
+    pub fn new(
+        outlook: &'a Outlook<'_>,
+        ledger: &'a Ledger,
+        urgent: &'a WaitingJob,
+        constraints: &'a Constraints,
+        may_use: impl Fn(NodeIndex) -> bool,
+    ) -> Self {
+        Self {
+            facts: outlook.facts,
+            ledger,
+            urgent,
+            constraints,
+            settings: outlook.settings,
+            helpful: helpful(outlook, may_use, constraints.patience_over),
+        }
+    }
+
+    /// Looks at everybody.
+    pub fn field(&self) -> Field<'a> {
         let mut refused = BTreeMap::new();
         let mut stoppable = Vec::new();
         let mut candidates = Vec::new();
-        for (job, belief) in &self.helpful {
-            match self.ways(job, belief) {
+        for helpful in &self.helpful {
+            match self.ways(helpful) {
                 Ok(ways) => {
-                    let ways = ways
-                        .into_iter()
-                        .map(|way| (way, self.rates.cost(job, belief, &way)))
-                        .collect();
-                    let stop = Stoppable { job, ways };
+                    let stop = Stoppable {
+                        job: helpful.job,
+                        ways,
+                    };
                     candidates.push(self.candidate(&stop));
                     stoppable.push(stop);
                 }
                 Err(refusal) => {
-                    refused.insert(job.id, refusal);
+                    refused.insert(helpful.job.id, refusal);
                 }
             }
         }
-        let wait_weight = self.settings.urgent.wait_weight;
-        let selection = self
-            .demand
-            .ways()
-            .filter_map(|way| select(self.ledger, way, &candidates, wait_weight))
-            .min_by(|a, b| a.total_gpu_s.total_cmp(&b.total_gpu_s));
-        let total_gpu_s = selection.as_ref().map(|selection| selection.total_gpu_s);
-        if let Some(wait) = self.wait(total_gpu_s) {
-            return Outcome::Wait(wait);
-        }
-        match selection {
-            Some(selection) => Outcome::Stop(self.plan(selection, &stoppable, refused)),
-            None => Outcome::NoSet { refused },
+        Field {
+            stoppable,
+            candidates,
+            refused,
         }
     }
 
-    fn ways(&self, job: &RunningJob, belief: &Belief) -> Result<SaveWays, Refusal> {
-        match self.constraints.barred.get(&job.id) {
+    fn decide(&self, demand: &Demand) -> Outcome {
+        let field = self.field();
+        let wait_weight = self.settings.urgent.wait_weight;
+        let selection = demand
+            .ways()
+            .filter_map(|way| select(self.ledger, way, &field.candidates, wait_weight))
+            .min_by(|a, b| a.total_gpu_s.total_cmp(&b.total_gpu_s));
+        let total_gpu_s = selection.as_ref().map(|selection| selection.total_gpu_s);
+        if let Some(wait) = self.wait(demand, total_gpu_s) {
+            return Outcome::Wait(wait);
+        }
+        match selection {
+            Some(selection) => Outcome::Stop(self.plan(selection, field)),
+            None => Outcome::NoSet {
+                refused: field.refused,
+            },
+        }
+    }
+
+    fn ways(&self, helpful: &Helpful<'a>) -> Result<&'a PricedWays, Refusal> {
+        let id = helpful.job.id;
+        match self.constraints.barred.get(&id) {
             Some(refusal) => Err(*refusal),
             // Slurm never stops the job that is to be enlarged.
-            None if self.urgent.request.expands == Some(job.id) => Err(Refusal::SlurmExempt),
-            None => {
-                let patience_over = self.constraints.patience_over;
-                examine(job, belief, self.facts.now, patience_over, self.settings)
-            }
+            None if self.urgent.request.expands == Some(id) => Err(Refusal::SlurmExempt),
+            None => helpful.ways.as_ref().map_err(|refusal| *refusal),
         }
     }
 
@@ -236,21 +293,17 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn plan(
-        &self,
-        selection: Selection,
-        stoppable: &[Stoppable<'_>],
-        refused: BTreeMap<JobId, Refusal>,
-    ) -> Plan {
+    /// The plan to stop those whom `selection` names.
+    pub fn plan(&self, selection: Selection, field: Field<'_>) -> Plan {
         let victims: Vec<Victim> = selection
             .victims
             .iter()
-            .map(|&(at, way)| self.victim(&stoppable[at], way))
+            .map(|&(at, way)| self.victim(&field.stoppable[at], way))
             .collect();
         let disbelieved = self
             .helpful
             .iter()
-            .filter(|(_, belief)| !belief.disbelief.is_empty());
+            .filter(|helpful| !helpful.belief.disbelief.is_empty());
         Plan {
             urgent: self.urgent.id,
             nodes: selection.nodes,
@@ -262,9 +315,10 @@ impl<'a> Case<'a> {
             total_gpu_s: selection.total_gpu_s,
             at_least_gpu_s: selection.at_least_gpu_s,
             victims,
-            refused,
+            refused: field.refused,
+            components: Vec::new(),
             disbelieved: disbelieved
-                .map(|(job, belief)| (job.id, belief.disbelief.to_vec()))
+                .map(|helpful| (helpful.job.id, helpful.belief.disbelief.to_vec()))
                 .collect(),
         }
     }
@@ -288,7 +342,7 @@ impl<'a> Case<'a> {
 
     /// To wait for jobs that end by themselves, where that weighs no more than `stopping_gpu_s` and ends within the
     /// urgent job's patience.
-    fn wait(&self, stopping_gpu_s: Option<f64>) -> Option<Wait> {
+    fn wait(&self, demand: &Demand, stopping_gpu_s: Option<f64>) -> Option<Wait> {
         let urgent = &self.settings.urgent;
         // Counted from the submission: a job whose end is foretold again and again cannot draw this out.
         let most_s = urgent.wait_max_s.0.min(urgent.patience_s.0);
@@ -297,9 +351,11 @@ impl<'a> Case<'a> {
         let ending: Vec<(&RunningJob, f64)> = self
             .helpful
             .iter()
-            .filter(|(job, _)| !job.traits.suspended && !self.constraints.barred.contains_key(&job.id))
-            .filter_map(|(job, belief)| {
-                let ends_s = ends_after(job, belief, self.facts.now, &self.settings.victims)?;
+            .filter(|Helpful { job, .. }| {
+                !job.traits.suspended && !self.constraints.barred.contains_key(&job.id)
+            })
+            .filter_map(|Helpful { job, belief, .. }| {
+                let ends_s = ends_after(job, belief, self.facts.now)?;
                 Some((*job, ends_s.0))
             })
             .filter(|(_, ends_s)| *ends_s <= patience_s && worth(*ends_s))
@@ -307,8 +363,7 @@ impl<'a> Case<'a> {
         if ending.is_empty() {
             return None;
         }
-        let soonest = self
-            .demand
+        let soonest = demand
             .ways()
             .filter_map(|way| soonest(self.ledger, way, &ending))
             .min_by(|a, b| a.after_s.total_cmp(&b.after_s))?;

@@ -49,6 +49,21 @@ pub struct Request {
     pub expands: Option<JobId>,
 }
 
+impl Request {
+    /// What its user asks for: this, but for the nodes that are fit for it at present.
+    pub fn wishes(&self) -> Self {
+        let mut wishes = self.clone();
+        wishes.candidates.clear();
+        for choice in &mut wishes.choices {
+            choice.nodes.clear();
+            for counted in &mut choice.counted {
+                counted.nodes.clear();
+            }
+        }
+        wishes
+    }
+}
+
 /// One set of nodes that a job may be put on: those of a partition, with the features that it asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

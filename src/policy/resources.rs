@@ -46,6 +46,11 @@ impl GresTable {
         GresId(u32::try_from(index).unwrap_or(u32::MAX))
     }
 
+    /// Whether there is such a kind.
+    pub fn has(&self, id: GresId) -> bool {
+        (id.0 as usize) < self.kinds.len()
+    }
+
     /// Adds `count` of a kind to `amounts`, and to its name as a whole where a model is given.
     pub fn add(&mut self, amounts: &mut Amounts, name: &str, model: Option<&str>, count: u64) {
         amounts.add_gres(self.id(name, None), count);

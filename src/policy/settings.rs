@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What a site can set in `surgent.toml`.
 
+use super::directives::SECONDS_MAX;
 use super::units::Seconds;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+
+/// No weight is larger: beyond that, a cost would be no number any more.
+const WEIGHT_MAX: f64 = 1e6;
 
 /// All settings; a file that sets nothing gives the defaults.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// Whether Surgent acts.
@@ -16,10 +20,12 @@ pub struct Settings {
     pub urgent: UrgentSettings,
     /// How Slurm's own commands are run.
     pub commands: CommandSettings,
+    /// What is kept of decisions.
+    pub records: RecordSettings,
 }
 
 /// Whether Surgent acts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Plans, and carries plans out.
@@ -32,7 +38,7 @@ pub enum Mode {
 }
 
 /// What becomes of jobs that cannot save when asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unsavable {
     /// They are never stopped.
@@ -43,7 +49,7 @@ pub enum Unsavable {
 }
 
 /// `[victims]`
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct VictimSettings {
     /// A job that runs for less than this is left alone, in seconds.
@@ -52,6 +58,16 @@ pub struct VictimSettings {
     pub nearly_done_s: Seconds,
     /// A job is stopped at most so many times.
     pub max_preemptions: u32,
+    /// Users whose jobs are left alone.
+    pub exempt_users: Vec<String>,
+    /// Accounts whose jobs are left alone.
+    pub exempt_accounts: Vec<String>,
+    /// QOS whose jobs are left alone.
+    pub exempt_qos: Vec<String>,
+    /// Partitions whose jobs are left alone.
+    pub exempt_partitions: Vec<String>,
+    /// The `priority` that a user can give a job counts as no more than this, 0 to 100.
+    pub priority_max: u8,
     /// How long a victim has for its save, in seconds.
     pub save_deadline_s: Seconds,
     /// Jobs that cannot save.
@@ -74,6 +90,11 @@ impl Default for VictimSettings {
             min_runtime_s: Seconds(60.0),
             nearly_done_s: Seconds(60.0),
             max_preemptions: 3,
+            exempt_users: Vec::new(),
+            exempt_accounts: Vec::new(),
+            exempt_qos: Vec::new(),
+            exempt_partitions: Vec::new(),
+            priority_max: 100,
             save_deadline_s: Seconds(300.0),
             unsavable: Unsavable::Protect,
             save_s: Seconds(30.0),
@@ -86,7 +107,7 @@ impl Default for VictimSettings {
 }
 
 /// `[urgent]`
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct UrgentSettings {
     /// After this, victims that cannot or will not save may be stopped if `unsavable` is `stop`, in seconds.
@@ -115,7 +136,7 @@ impl Default for UrgentSettings {
 }
 
 /// `[commands]`
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CommandSettings {
     /// Path or name of scontrol.
@@ -136,6 +157,23 @@ impl Default for CommandSettings {
     }
 }
 
+/// `[records]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RecordSettings {
+    /// The facts behind so many of the latest plans are kept; 0 for none.
+    pub snapshots: u32,
+}
+
+/// No site keeps more snapshots.
+const SNAPSHOTS_MAX: u32 = 100;
+
+impl Default for RecordSettings {
+    fn default() -> Self {
+        Self { snapshots: 3 }
+    }
+}
+
 impl Settings {
     /// Reads the text of a `surgent.toml`.
     ///
@@ -147,39 +185,65 @@ impl Settings {
         Ok(settings)
     }
 
-    fn check(&self) -> Result<(), String> {
+    /// Whether the values are possible.
+    pub(super) fn check(&self) -> Result<(), String> {
         let victims = &self.victims;
         let urgent = &self.urgent;
-        let not_negative = [
-            ("victims.min_runtime_s", victims.min_runtime_s.0),
-            ("victims.nearly_done_s", victims.nearly_done_s.0),
-            ("victims.save_s", victims.save_s.0),
-            ("victims.restart_s", victims.restart_s.0),
-            ("victims.step_s", victims.step_s.0),
-            ("victims.cpu_weight", victims.cpu_weight),
-            ("urgent.patience_s", urgent.patience_s.0),
-            ("urgent.wait_max_s", urgent.wait_max_s.0),
-            ("urgent.wait_weight", urgent.wait_weight),
+        let seconds = [
+            ("victims.min_runtime_s", victims.min_runtime_s, 0.0),
+            ("victims.nearly_done_s", victims.nearly_done_s, 0.0),
+            ("victims.save_s", victims.save_s, 0.0),
+            ("victims.restart_s", victims.restart_s, 0.0),
+            ("victims.step_s", victims.step_s, 0.0),
+            ("victims.save_deadline_s", victims.save_deadline_s, 1.0),
+            ("victims.report_half_life_s", victims.report_half_life_s, 1.0),
+            ("urgent.patience_s", urgent.patience_s, 0.0),
+            ("urgent.wait_max_s", urgent.wait_max_s, 0.0),
+            ("urgent.gate_patience_s", urgent.gate_patience_s, 1.0),
         ];
-        for (name, value) in not_negative {
-            if !value.is_finite() || value < 0.0 {
-                return Err(format!("{name} = {value} must be a number of at least 0"));
+        let seconds = seconds.map(|(name, time, least)| (name, time.0, least, SECONDS_MAX));
+        let weights = [
+            ("victims.cpu_weight", victims.cpu_weight, 0.0, WEIGHT_MAX),
+            ("urgent.wait_weight", urgent.wait_weight, 0.0, WEIGHT_MAX),
+        ];
+        for (name, value, least, most) in seconds.into_iter().chain(weights) {
+            if !(least..=most).contains(&value) {
+                return Err(format!(
+                    "{name} = {value} must be a number from {least} to {most}"
+                ));
             }
         }
-        let positive = [
-            ("victims.save_deadline_s", victims.save_deadline_s.0),
-            ("victims.report_half_life_s", victims.report_half_life_s.0),
-            ("urgent.gate_patience_s", urgent.gate_patience_s.0),
-        ];
-        for (name, value) in positive {
-            if !value.is_finite() || value < 1.0 {
-                return Err(format!("{name} = {value} must be a number of at least 1"));
+        if victims.priority_max > 100 {
+            return Err(format!(
+                "victims.priority_max = {} must be from 0 to 100",
+                victims.priority_max
+            ));
+        }
+        for (name, exempt) in [
+            ("victims.exempt_users", &victims.exempt_users),
+            ("victims.exempt_accounts", &victims.exempt_accounts),
+            ("victims.exempt_qos", &victims.exempt_qos),
+            ("victims.exempt_partitions", &victims.exempt_partitions),
+        ] {
+            if exempt
+                .iter()
+                .any(|exempt| exempt.trim().is_empty() || exempt.contains(','))
+            {
+                return Err(format!(
+                    "{name} has an entry that is empty or has a comma in it; write each name in quotes of its own, as in [\"one\", \"two\"]"
+                ));
             }
         }
         if self.commands.timeout_s == 0 || self.commands.timeout_s > 300 {
             return Err(format!(
                 "commands.timeout_s = {} must be from 1 to 300",
                 self.commands.timeout_s
+            ));
+        }
+        if self.records.snapshots > SNAPSHOTS_MAX {
+            return Err(format!(
+                "records.snapshots = {} must be from 0 to {SNAPSHOTS_MAX}",
+                self.records.snapshots
             ));
         }
         for (name, value) in [
@@ -220,7 +284,14 @@ mod tests {
             ("[victims]\nmin_runtime_s = -1", "victims.min_runtime_s"),
             ("[victims]\nsave_deadline_s = 0", "victims.save_deadline_s"),
             ("[victims]\nstep_s = nan", "victims.step_s"),
+            ("[victims]\nrestart_s = 1e300", "victims.restart_s"),
+            ("[urgent]\nwait_weight = 1e300", "urgent.wait_weight"),
+            ("[victims]\npriority_max = 101", "victims.priority_max"),
+            ("[victims]\nexempt_qos = [\"a,b\"]", "victims.exempt_qos"),
+            ("[victims]\nexempt_users = \"eve\"", "line 2"),
             ("[commands]\ntimeout_s = 0", "commands.timeout_s"),
+            ("[records]\nsnapshots = 101", "records.snapshots"),
+            ("[records]\nsnapshots = -1", "snapshots"),
             ("[commands]\nscontrol = \"\"", "commands.scontrol"),
         ] {
             let error = Settings::parse(text).unwrap_err();

@@ -4,27 +4,29 @@
 //! A step may be taken as often as one likes, at any moment, also after slurmctld was killed half-way: what has to
 //! be done follows from what the facts show, not from what was done before.
 
-use super::admission::URGENT_PRIORITY;
+use super::admission::urgent_priority;
 use super::advance::{Advance, GIVEN_UP_S, RELEASING_MAX_S, behind_gate, release, say};
 use super::book::{Action, Asked, Book, Campaign, Fitting, Phase, Stance};
+use super::decision::{Decision, Listener};
 use super::directives::Urgency;
 use super::eligibility::Refusal;
-use super::facts::{Facts, WaitingJob};
-use super::fit::{Demand, Ledger};
+use super::facts::Facts;
+use super::fit::Ledger;
+use super::het::{is_as_it_was, start_max_s, untested_max_s};
 use super::ids::{JobId, NodeIndex};
 use super::notes;
-use super::plan::{Constraints, Outcome, Plan, plan};
+use super::outlook::Outlook;
+use super::party::Party;
+use super::plan::{Constraints, Outcome, Plan};
 use super::record::Record;
 use super::settings::{Mode, Settings};
 use super::units::{Seconds, UnixTime};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Of one array at most so many tasks are planned for at a time.
 const TASKS_MAX: usize = 64;
 /// While an urgent job fits, the scheduler is nudged this often.
 const NUDGE_EVERY_S: Seconds = Seconds(2.0);
-/// Slurm is given this long to try an urgent job by itself before anybody is asked to make way for it.
-const UNTESTED_MAX_S: Seconds = Seconds(30.0);
 /// Slurm may have its own mind about a job's priority; it is told again no sooner than after this.
 const PROMOTE_EVERY_S: Seconds = Seconds(60.0);
 /// An urgent job that Slurm leaves waiting although it fits: from then on, nudges are as rare as this.
@@ -32,6 +34,16 @@ const NUDGE_SELDOM_EVERY_S: Seconds = Seconds(30.0);
 
 /// Takes one step.
 pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> {
+    step_and_tell(book, facts, settings, &mut |_| {})
+}
+
+/// Takes one step, and tells `listener` of each plan that was asked for.
+pub fn step_and_tell(
+    book: &mut Book,
+    facts: &Facts,
+    settings: &Settings,
+    listener: &mut Listener<'_>,
+) -> Vec<Action> {
     let mut actions = Vec::new();
     adopt(book, facts);
     if settings.mode == Mode::On {
@@ -44,6 +56,8 @@ pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> 
         }
     }
 
+    let outlook = Outlook::new(facts, settings);
+    let parties = Party::all(facts);
     let mut ledger = Ledger::of(facts);
     wind_up_served(book, facts, &mut actions);
     // Of the tasks of one array, those come first whose victims are leaving: the nodes are theirs, also while empty.
@@ -51,21 +65,27 @@ pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> 
         let leaving = matches!(campaign.phase, Phase::Open { .. });
         (queue_position(facts, campaign.urgent), !leaving)
     });
+    let being_served = being_served(book, &parties, facts.now, settings);
     for at in 0..book.campaigns.len() {
         let barred = claimed(&book.campaigns, Some(at));
         let mut advance = Advance {
             facts,
+            parties: &parties,
+            being_served: &being_served,
             settings,
+            outlook: &outlook,
             ledger: &mut ledger,
             said: &mut book.said,
             actions: &mut actions,
+            listener: &mut *listener,
         };
         advance.campaign(&mut book.campaigns[at], barred);
     }
-    book.campaigns.retain(|campaign| !is_over(campaign, facts.now));
+    book.campaigns
+        .retain(|campaign| !is_over(campaign, &parties, facts.now));
 
     if settings.mode != Mode::Off {
-        begin(book, facts, settings, &mut ledger, &mut actions);
+        begin(book, &outlook, &parties, &mut ledger, &mut actions, listener);
     }
     forget_gone(book, facts);
     open_gates(book, facts, &mut actions);
@@ -107,7 +127,7 @@ fn wind_up_served(book: &mut Book, facts: &Facts, actions: &mut Vec<Action>) {
 
 /// Whether anything is left to do or to wait for, so that another step is needed soon.
 pub fn is_idle(book: &Book, facts: &Facts) -> bool {
-    book.campaigns.is_empty() && facts.waiting.iter().all(|job| job.blocked)
+    book.campaigns.is_empty() && Party::all(facts).iter().all(Party::is_blocked)
 }
 
 /// Takes up requests that stand in the jobs' records and not in the book: the book was lost, or is older.
@@ -175,8 +195,20 @@ fn reclass(facts: &Facts) -> impl Iterator<Item = Action> {
             job: job.id,
             class: wanted,
             held: job.held,
+            het: job.het,
         })
     })
+}
+
+/// Urgent jobs that are about to start: others make way for them, or they fit and Slurm has the word.
+fn being_served(book: &Book, parties: &[Party<'_>], now: UnixTime, settings: &Settings) -> BTreeSet<JobId> {
+    let campaigns = book.campaigns.iter().filter(|campaign| campaign.claims());
+    let fits = |party: &&Party<'_>| {
+        let fitting = book.fitting.get(&party.id());
+        fitting.is_some_and(|fitting| now - fitting.since <= start_max_s(party, settings))
+    };
+    let fitting = parties.iter().filter(fits).map(Party::id);
+    campaigns.map(|campaign| campaign.urgent).chain(fitting).collect()
 }
 
 fn queue_position(facts: &Facts, urgent: JobId) -> (std::cmp::Reverse<u32>, JobId) {
@@ -196,9 +228,10 @@ fn claimed(campaigns: &[Campaign], except: Option<usize>) -> BTreeMap<JobId, Ref
         .collect()
 }
 
-fn is_over(campaign: &Campaign, now: UnixTime) -> bool {
+fn is_over(campaign: &Campaign, parties: &[Party<'_>], now: UnixTime) -> bool {
     match campaign.phase {
-        Phase::Saving | Phase::Open { .. } => false,
+        Phase::Saving | Phase::Open { .. } | Phase::Requeued { .. } => false,
+        Phase::GivenUp { .. } if is_as_it_was(campaign, parties) => false,
         Phase::Releasing { since } => campaign.victims.is_empty() || now - since > RELEASING_MAX_S,
         Phase::GivenUp { since } => campaign.victims.is_empty() && now - since > GIVEN_UP_S,
     }
@@ -207,87 +240,101 @@ fn is_over(campaign: &Campaign, now: UnixTime) -> bool {
 /// Looks after the urgent jobs for which nobody makes way yet.
 fn begin(
     book: &mut Book,
-    facts: &Facts,
-    settings: &Settings,
+    outlook: &Outlook<'_>,
+    parties: &[Party<'_>],
     ledger: &mut Ledger,
     actions: &mut Vec<Action>,
+    listener: &mut Listener<'_>,
 ) {
-    for job in &facts.waiting {
-        let in_campaign = book.campaigns.iter().any(|campaign| campaign.urgent == job.id);
-        if let Some(hindrance) = job.hindrance.filter(|_| !in_campaign) {
-            say(&mut book.said, actions, job.id, notes::blocked(job.id, hindrance));
+    let Outlook { facts, settings, .. } = *outlook;
+    for party in parties {
+        let id = party.id();
+        let in_campaign = book.campaigns.iter().any(|campaign| campaign.urgent == id);
+        if let Some(hindrance) = party.hindrance().filter(|_| !in_campaign) {
+            say(&mut book.said, actions, id, notes::blocked(id, hindrance));
         }
     }
-    let mut waiting: Vec<&WaitingJob> = facts
-        .waiting
+    let mut waiting: Vec<&Party<'_>> = parties
         .iter()
-        .filter(|job| !job.blocked)
-        .flat_map(|job| std::iter::repeat_n(job, unserved(book, job)))
+        .filter(|party| !party.is_blocked())
+        .flat_map(|party| std::iter::repeat_n(party, unserved(book, party)))
         .collect();
-    waiting.sort_by_key(|job| (std::cmp::Reverse(job.priority), job.id));
-    // Jobs whose own end is waited for.
-    let mut spoken_for = BTreeMap::new();
+    waiting.sort_by_key(|party| party.place_in_queue());
+    // Who makes way for others, or whose own end is waited for. Each plan adds to these.
+    let mut barred = claimed(&book.campaigns, None);
     let mut hopeless = None;
+    let mut previous = None;
     for urgent in waiting {
+        let id = urgent.id();
         // One task of an array is like the other.
-        if hopeless == Some(urgent.id) {
+        if hopeless == Some(id) {
             continue;
         }
-        if !urgent.tested && facts.now - urgent.submit < UNTESTED_MAX_S {
+        if !urgent.is_tested() && facts.now - urgent.submit() < untested_max_s(urgent) {
             hurry(book, urgent, facts, settings, actions);
             continue;
         }
-        let mut barred = claimed(&book.campaigns, None);
-        barred.extend(&spoken_for);
         let constraints = Constraints {
-            barred,
-            patience_over: facts.now - urgent.submit > settings.urgent.patience_s,
+            barred: std::mem::take(&mut barred),
+            patience_over: facts.now - urgent.submit() > settings.urgent.patience_s,
             ..Constraints::default()
         };
-        let outcome = plan(facts, ledger, urgent, &constraints, settings);
+        let outcome = urgent.plan(outlook, ledger, &constraints);
+        barred = constraints.barred;
         if !matches!(outcome, Outcome::Fits { .. }) {
-            book.fitting.remove(&urgent.id);
+            book.fitting.remove(&id);
         }
-        match outcome {
+        let sentence = match &outcome {
+            Outcome::Fits { .. } => None,
+            Outcome::Wait(wait) => Some(notes::wait(wait)),
+            Outcome::NoSet { refused } => Some(notes::no_set(id, refused)),
+            Outcome::Stop(plan) => Some(notes::plan(plan, facts)),
+        };
+        // In shadow mode nothing becomes of a plan, so all tasks of an array are planned for in every step. What is said
+        // of the first of them is enough.
+        let again = previous.replace(id) == Some(id) && settings.mode == Mode::Shadow;
+        if let Some(sentence) = sentence.filter(|_| !again) {
+            say(&mut book.said, actions, id, sentence);
+        }
+        match &outcome {
             Outcome::Fits { nodes } => {
-                ledger.reserve(urgent.id, &Demand::of(&urgent.request), &nodes);
+                // A heterogeneous job's are not told apart there.
+                let places = match urgent.is_het() {
+                    true => urgent.place(ledger).unwrap_or_default(),
+                    false => vec![nodes.clone()],
+                };
+                urgent.reserve(ledger, &places);
                 hurry(book, urgent, facts, settings, actions);
             }
             Outcome::Wait(wait) => {
                 // What it waits for is not there for others, and nobody else may stop those jobs.
-                spoken_for.extend(wait.for_jobs.iter().map(|job| (*job, Refusal::Claimed)));
-                set_aside(ledger, facts, urgent, wait.for_jobs.iter(), &wait.nodes);
-                say(&mut book.said, actions, urgent.id, notes::wait(&wait));
+                barred.extend(wait.for_jobs.iter().map(|job| (*job, Refusal::Claimed)));
+                let places = [wait.nodes.clone()];
+                set_aside(ledger, facts, urgent, wait.for_jobs.iter(), &places);
             }
-            Outcome::NoSet { refused } => {
-                hopeless = Some(urgent.id);
-                say(
-                    &mut book.said,
-                    actions,
-                    urgent.id,
-                    notes::no_set(urgent.id, &refused),
-                );
-            }
+            Outcome::NoSet { .. } => hopeless = Some(id),
             Outcome::Stop(plan) => {
-                say(&mut book.said, actions, urgent.id, notes::plan(&plan, facts));
                 let victims = plan.victims.iter().map(|victim| &victim.job);
-                set_aside(ledger, facts, urgent, victims, &plan.nodes);
+                set_aside(ledger, facts, urgent, victims, &plan.places());
                 if settings.mode == Mode::On {
-                    book.campaigns.push(carry_out(&plan, facts, actions));
+                    let campaign = carry_out(plan, facts, actions);
+                    barred.extend(campaign.victims.iter().map(|asked| (asked.job, Refusal::Claimed)));
+                    book.campaigns.push(campaign);
                 }
             }
         }
+        listener(Decision { urgent: id, outcome });
     }
 }
 
-/// For how many jobs of those that `waiting` stands for nobody makes way yet.
-fn unserved(book: &Book, waiting: &WaitingJob) -> usize {
+/// For how many jobs of those that `party` stands for nobody makes way yet.
+fn unserved(book: &Book, party: &Party<'_>) -> usize {
     let of_it = || {
         book.campaigns
             .iter()
-            .filter(|campaign| campaign.urgent == waiting.id)
+            .filter(|campaign| campaign.urgent == party.id())
     };
-    let wanted = (waiting.tasks as usize).min(TASKS_MAX);
+    let wanted = (party.tasks() as usize).min(TASKS_MAX);
     if wanted == 1 || of_it().any(|campaign| matches!(campaign.phase, Phase::GivenUp { .. })) {
         // What was begun for a job is wound up before anything else is begun for it.
         return usize::from(of_it().next().is_none());
@@ -299,14 +346,14 @@ fn unserved(book: &Book, waiting: &WaitingJob) -> usize {
 fn set_aside<'a>(
     ledger: &mut Ledger,
     facts: &Facts,
-    urgent: &WaitingJob,
+    urgent: &Party<'_>,
     leaving: impl Iterator<Item = &'a JobId>,
-    nodes: &[NodeIndex],
+    places: &[Vec<NodeIndex>],
 ) {
     for job in leaving.filter_map(|job| facts.job(*job)) {
         ledger.release(job);
     }
-    ledger.reserve(urgent.id, &Demand::of(&urgent.request), nodes);
+    urgent.reserve(ledger, places);
 }
 
 /// Starts a campaign: everybody in the plan is asked.
@@ -323,21 +370,17 @@ fn carry_out(plan: &Plan, facts: &Facts, actions: &mut Vec<Action>) -> Campaign 
 }
 
 /// An urgent job that fits, or that Slurm has yet to try, need not wait for the scheduler's next round.
-fn hurry(
-    book: &mut Book,
-    urgent: &WaitingJob,
-    facts: &Facts,
-    settings: &Settings,
-    actions: &mut Vec<Action>,
-) {
-    let now = facts.now;
+fn hurry(book: &mut Book, urgent: &Party<'_>, facts: &Facts, settings: &Settings, actions: &mut Vec<Action>) {
+    let (now, id) = (facts.now, urgent.id());
     if settings.mode != Mode::On {
         return;
     }
-    let Some(fitting) = book.fitting.get_mut(&urgent.id) else {
-        actions.push(Action::Nudge);
+    // The scheduler that can be nudged passes heterogeneous jobs by.
+    let nudge = (!urgent.is_het()).then_some(Action::Nudge);
+    let Some(fitting) = book.fitting.get_mut(&id) else {
+        actions.extend(nudge);
         book.fitting.insert(
-            urgent.id,
+            id,
             Fitting {
                 since: now,
                 nudged: now,
@@ -345,29 +388,24 @@ fn hurry(
         );
         return;
     };
-    let late = now - fitting.since > settings.urgent.gate_patience_s;
+    let late = now - fitting.since > start_max_s(urgent, settings);
     let every_s = if late { NUDGE_SELDOM_EVERY_S } else { NUDGE_EVERY_S };
     if now - fitting.nudged >= every_s {
         fitting.nudged = now;
-        actions.push(Action::Nudge);
+        actions.extend(nudge);
     }
     if late {
-        say(
-            &mut book.said,
-            actions,
-            urgent.id,
-            notes::fits_but_waits(urgent.id),
-        );
+        say(&mut book.said, actions, id, notes::fits_but_waits(id));
     }
 }
 
 /// Puts urgent jobs back at the head of the queue. What their victims leave would else go to whoever stands before them.
 fn promote(book: &mut Book, facts: &Facts, actions: &mut Vec<Action>) {
-    for job in facts
-        .waiting
-        .iter()
-        .filter(|job| !job.blocked && job.priority < URGENT_PRIORITY)
-    {
+    for job in &facts.waiting {
+        let het = job.het.is_some();
+        if job.blocked || job.priority >= urgent_priority(het) {
+            continue;
+        }
         let rested = book
             .promoted
             .get(&job.id)
@@ -378,6 +416,7 @@ fn promote(book: &mut Book, facts: &Facts, actions: &mut Vec<Action>) {
                 job: job.id,
                 class: Urgency::Urgent,
                 held: false,
+                het,
             });
         }
     }

@@ -18,6 +18,16 @@ pub struct Seconds(pub f64);
 impl Seconds {
     /// No time at all.
     pub const ZERO: Self = Self(0.0);
+
+    /// The middle one of `values`; the later one of two. `None` of none.
+    pub fn median(mut values: Vec<Self>) -> Option<Self> {
+        let middle = values.len() / 2;
+        if values.is_empty() {
+            return None;
+        }
+        let (_, median, _) = values.select_nth_unstable_by(middle, |a, b| a.0.total_cmp(&b.0));
+        Some(*median)
+    }
 }
 
 impl fmt::Display for UnixTime {

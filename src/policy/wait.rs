@@ -3,7 +3,6 @@
 
 use super::belief::Belief;
 use super::facts::RunningJob;
-use super::settings::VictimSettings;
 use super::units::{Seconds, UnixTime};
 
 /// A report older than this leaves too much open for anybody to wait for what it says alone.
@@ -11,17 +10,11 @@ const CONFIDENCE_MIN: f64 = 0.5;
 
 /// How long until `job` ends by itself: by its epochs and their length, at the latest by its time limit. `None` where
 /// neither tells.
-pub fn ends_after(
-    job: &RunningJob,
-    belief: &Belief,
-    now: UnixTime,
-    victims: &VictimSettings,
-) -> Option<Seconds> {
+pub fn ends_after(job: &RunningJob, belief: &Belief, now: UnixTime) -> Option<Seconds> {
     let limit_s = job.end.map(|end| Seconds((end - now).0.max(0.0)));
     let told_s = belief.progress.and_then(|progress| {
-        let save_s = job.directives.as_ref().and_then(|directives| directives.save_s);
         // After its last epoch it saves once more.
-        let told_s = progress.left_s()? + save_s.unwrap_or(victims.save_s);
+        let told_s = progress.left_s()? + belief.save.takes_s;
         match limit_s {
             Some(limit_s) => Some(progress.doubt(told_s, limit_s)),
             None => (progress.confidence >= CONFIDENCE_MIN).then_some(told_s),

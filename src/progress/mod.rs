@@ -33,6 +33,7 @@ pub use reading::Reading;
 use keys::Keys;
 use lines::{Lines, Piece};
 use pattern::Pattern;
+use regex::bytes::Regex;
 use sight::{Mark, Sight};
 use table::Table;
 use tracker::Tracker;
@@ -57,6 +58,9 @@ pub struct Reader {
 #[derive(Clone, Debug, Default)]
 struct Digest {
     pattern: Option<Pattern>,
+    /// Lines that somebody waits for.
+    awaited: Option<Regex>,
+    has_come: bool,
     tracker: Tracker,
     table: Table,
     /// Which of several processes that write into one output is followed: the first that says something of progress.
@@ -75,6 +79,16 @@ impl Reader {
             lines: Default::default(),
             digest,
         }
+    }
+
+    /// Also looks for lines in which `awaited` is found; see [`Reader::take_awaited`].
+    pub fn look_for(&mut self, awaited: Option<Regex>) {
+        self.digest.awaited = awaited;
+    }
+
+    /// Whether such a line has come since this was last asked.
+    pub fn take_awaited(&mut self) -> bool {
+        std::mem::take(&mut self.digest.has_come)
     }
 
     /// Takes the next bytes. The result does not depend on how they are divided.
@@ -116,6 +130,8 @@ impl Reader {
 
 impl Digest {
     fn piece(&mut self, piece: Piece<'_>) {
+        let awaited = self.awaited.as_ref();
+        self.has_come |= awaited.is_some_and(|awaited| awaited.is_match(piece.text));
         if let Some(pattern) = &self.pattern {
             let whole = if piece.is_cut {
                 without_last_word(piece.text)

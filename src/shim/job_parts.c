@@ -16,11 +16,21 @@ static uint32_t held_cpus(const job_resources_t *held, uint32_t host, const node
 	return (uint32_t)slurm_bit_set_count_range(held->core_bitmap, first, first + node->tot_cores) * node->tpc;
 }
 
-bool surgent_view_holdings(const job_record_t *job, surgent_arena_t *arena, surgent_job_view_t *view)
+static bitoff_t first_node(const job_resources_t *held, const surgent_node_names_t *names)
+{
+	const bitoff_t found =
+		held->nhosts == 1 && held->nodes ? surgent_node_names_find(names, held->nodes, held->node_bitmap) : -1;
+
+	return found >= 0 ? found : slurm_bit_ffs(held->node_bitmap);
+}
+
+bool surgent_view_holdings(const job_record_t *job, const surgent_node_names_t *names, surgent_arena_t *arena,
+			   surgent_job_view_t *view)
 {
 	const job_resources_t *held = job->job_resrcs;
 	const bool stopped = surgent_view_is_stopped(job);
 	surgent_holding_t *holdings;
+	bitoff_t inx, end;
 	uint32_t count = 0;
 	int first_core = 0;
 
@@ -30,18 +40,20 @@ bool surgent_view_holdings(const job_record_t *job, surgent_arena_t *arena, surg
 	if (!holdings)
 		return false;
 	/* The arrays of job_resources have one entry for each set bit, in order; core_bitmap the cores of each. */
-	SURGENT_FOR_BITS(inx, held->node_bitmap) {
+	end = slurm_bit_size(held->node_bitmap);
+	for (inx = first_node(held, names); inx >= 0 && inx < end;) {
 		const node_record_t *node = node_record_table_ptr[inx];
 
-		if (count >= held->nhosts)
-			break;
 		holdings[count] = (surgent_holding_t){
 			.node_index = (uint32_t)inx,
 			.cpus = stopped || !node ? 0 : held_cpus(held, count, node, first_core),
 			.memory_mib = held->memory_allocated ? surgent_amount(held->memory_allocated[count]) : 0,
 		};
 		first_core += node ? node->tot_cores : 0;
-		count++;
+		/* To look for a bit behind the last one would take as long as to find it. */
+		if (++count >= held->nhosts)
+			break;
+		inx = surgent_next_bit(held->node_bitmap, inx + 1, end - 1);
 	}
 	view->holdings = holdings;
 	view->holding_count = count;

@@ -5,9 +5,11 @@
 
 #include "arena.h"
 #include "compat.h"
+#include "node_names.h"
 #include "surgent.h"
 
 /* What a running or suspended job holds on each of its nodes. */
-bool surgent_view_holdings(const job_record_t *job, surgent_arena_t *arena, surgent_job_view_t *view);
+bool surgent_view_holdings(const job_record_t *job, const surgent_node_names_t *names, surgent_arena_t *arena,
+			   surgent_job_view_t *view);
 
 #endif

@@ -89,7 +89,9 @@ static surgent_request_view_t request_of(const job_desc_msg_t *desc, uint32_t ow
 		.size = sizeof(surgent_request_view_t),
 		.flags = (desc->requeue == NO_VAL16 ? SURGENT_REQUEST_REQUEUE_UNSET : 0) |
 			 (desc->priority == 0 ? SURGENT_REQUEST_HELD : 0) |
-			 (desc->script ? SURGENT_REQUEST_BATCH : 0),
+			 (desc->script ? SURGENT_REQUEST_BATCH : 0) |
+			 (desc->het_job_offset != NO_VAL ? SURGENT_REQUEST_HET : 0) |
+			 (desc->het_job_offset == 0 ? SURGENT_REQUEST_HET_FIRST : 0),
 		.user_id = owner_id,
 		.by_user_id = by_user_id,
 		.comment = desc->comment,

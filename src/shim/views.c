@@ -65,11 +65,24 @@ uint32_t surgent_view_hindrance(const job_record_t *job)
 	}
 }
 
+/*
+ * Slurm's main scheduler passes components of heterogeneous jobs by, at most naming "Priority" as the reason; only the
+ * backfill scheduler looks at them. That it has shows in the reason "Resources", in an expected start, or until the
+ * main scheduler's next round in a flag.
+ */
+static bool is_untested(const job_record_t *job)
+{
+	if (!job->het_job_id)
+		return job->state_reason == WAIT_NO_REASON;
+	return (job->state_reason == WAIT_NO_REASON || job->state_reason == WAIT_PRIORITY) && !job->start_time &&
+	       !(job->bit_flags & BACKFILL_SCHED);
+}
+
 static uint32_t pending_flags(const job_record_t *job)
 {
 	const job_details_t *details = job->details;
 
-	return (job->state_reason == WAIT_NO_REASON ? SURGENT_JOB_UNTESTED : 0) |
+	return (is_untested(job) ? SURGENT_JOB_UNTESTED : 0) |
 	       (job->resv_name ? SURGENT_JOB_RESERVATION : 0) |
 	       (details && details->overcommit ? SURGENT_JOB_OVERCOMMIT : 0) |
 	       (details && SURGENT_IS_WHOLE_NODE(details->whole_node) ? SURGENT_JOB_WHOLE_NODE : 0) |
@@ -134,6 +147,8 @@ surgent_job_view_t surgent_view_job(const job_record_t *job)
 		.array_job_id = job->array_job_id,
 		.array_task_id = surgent_u32(job->array_task_id),
 		.het_job_id = job->het_job_id,
+		.het_job_offset = job->het_job_id ? job->het_job_offset : 0,
+		.het_components = job->het_job_list ? (uint32_t)slurm_list_count(job->het_job_list) : 0,
 		.user_id = job->user_id,
 		.state = surgent_view_state(job),
 		.flags = job_flags(job),

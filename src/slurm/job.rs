@@ -2,6 +2,7 @@
 //! One's own job, as a user may see and change it.
 
 use super::command::{Bounds, CommandError, Environment, run};
+use crate::policy::directives::SignalTarget;
 use crate::policy::ids::{ArrayTask, JobId};
 use bstr::ByteSlice;
 use std::ffi::OsString;
@@ -35,6 +36,37 @@ pub enum JobError {
     /// squeue knows no such job.
     #[error("squeue does not list job {0}")]
     NotListed(JobId),
+    /// An array, or a het job.
+    #[error("{name} is several jobs; name one of them, such as {first}")]
+    Several {
+        /// As it was named.
+        name: String,
+        /// One of them.
+        first: String,
+    },
+    /// There is no such job.
+    #[error("there is no job {0}")]
+    NoSuchJob(String),
+}
+
+/// A job at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Look {
+    /// Slurm's word, such as `RUNNING`.
+    pub state: String,
+    /// When this run was started, as squeue prints it; another text means another run.
+    pub start: String,
+    /// The comment, byte for byte.
+    pub comment: Vec<u8>,
+}
+
+/// How scancel is told whom a signal goes to.
+pub fn target_options(target: SignalTarget) -> &'static [&'static str] {
+    match target {
+        SignalTarget::Batch => &["--batch"],
+        SignalTarget::Steps => &[],
+        SignalTarget::Full => &["--full"],
+    }
 }
 
 /// One job, through Slurm's commands on the search path.
@@ -54,6 +86,85 @@ impl Job {
             array,
             environment,
         }
+    }
+
+    /// The job that a user names: `17`, or `17_4` for a task of an array.
+    ///
+    /// # Errors
+    ///
+    /// Where Slurm does not answer, or the name is that of no job or of several.
+    pub fn find(name: &str, environment: Environment) -> Result<Self, JobError> {
+        let is_name = |byte: u8| byte.is_ascii_digit() || byte == b'_';
+        if name.is_empty() || !name.bytes().all(is_name) {
+            return Err(JobError::NoSuchJob(name.to_owned()));
+        }
+        let unknown = Self::new(JobId(0), None, environment);
+        let format = "%A %F %K";
+        let args = ["--noheader", "--states=all", "--jobs", name, "--format", format];
+        let listed = match unknown.command("squeue", &args.map(OsString::from), READ_LIMIT) {
+            Ok(listed) => listed,
+            Err(JobError::Command(error)) if error.to_string().contains("Invalid job id") => {
+                return Err(JobError::NoSuchJob(name.to_owned()));
+            }
+            Err(error) => return Err(error),
+        };
+        let listed = String::from_utf8_lossy(&listed).into_owned();
+        let mut jobs = listed.lines().filter_map(job_in);
+        let first = jobs.next().ok_or_else(|| JobError::NoSuchJob(name.to_owned()))?;
+        let found = Self::new(first.0, first.1, unknown.environment);
+        match jobs.next() {
+            None => Ok(found),
+            Some(_) => Err(JobError::Several {
+                name: name.to_owned(),
+                first: found.address(),
+            }),
+        }
+    }
+
+    /// Its number.
+    pub fn id(&self) -> JobId {
+        self.id
+    }
+
+    /// State, start and comment.
+    ///
+    /// # Errors
+    ///
+    /// As [`Job::comment`].
+    pub fn look(&self) -> Result<Look, JobError> {
+        let format = format!("{BEFORE_ID}%A{BEFORE_COMMENT}%T %S %k{BEHIND_COMMENT}");
+        let args = [
+            "--noheader",
+            "--states=all",
+            "--jobs",
+            &self.id.to_string(),
+            "--format",
+            &format,
+        ];
+        let listed = self.command("squeue", &args.map(OsString::from), READ_LIMIT)?;
+        let text = comment_in(&listed, self.id).ok_or(JobError::NotListed(self.id))?;
+        let mut words = text.splitn(3, |&byte| byte == b' ');
+        let mut word = || words.next().unwrap_or_default();
+        let (state, start) = (word(), word());
+        let shown = |word: &[u8]| String::from_utf8_lossy(word).into_owned();
+        Ok(Look {
+            state: shown(state),
+            start: shown(start),
+            comment: known(word()).to_vec(),
+        })
+    }
+
+    /// Signals the job, by a signal's name or number.
+    ///
+    /// # Errors
+    ///
+    /// As [`Job::set_comment`]; also for somebody else's job.
+    pub fn signal(&self, signal: &str, target: SignalTarget) -> Result<(), JobError> {
+        let mut args: Vec<OsString> = target_options(target).iter().map(OsString::from).collect();
+        args.push(format!("--signal={signal}").into());
+        args.push(self.address().into());
+        self.command("scancel", &args, UPDATE_LIMIT)?;
+        Ok(())
     }
 
     /// How a change is addressed. By its own number, the task that was the last to start would stand for its whole array.
@@ -132,6 +243,18 @@ impl Job {
     }
 }
 
+/// The job in one line of `%A %F %K`: its number, and array and task where it is of one.
+fn job_in(line: &str) -> Option<(JobId, Option<ArrayTask>)> {
+    let mut words = line.split_whitespace();
+    let job = words.next()?.parse().ok().map(JobId)?;
+    let array = words.next().and_then(|word| word.parse().ok()).map(JobId);
+    let task = words.next().and_then(|word| word.parse().ok());
+    Some((
+        job,
+        array.zip(task).map(|(array, task)| ArrayTask { array, task }),
+    ))
+}
+
 /// The comment of `job` in what squeue printed: of an array's or a het job's first component it lists all.
 fn comment_in(listed: &[u8], job: JobId) -> Option<Vec<u8>> {
     let before = format!("{BEFORE_ID}{job}{BEFORE_COMMENT}");
@@ -178,6 +301,17 @@ mod tests {
         assert_eq!(comment_in(listed, JobId(19)).expect("listed"), b"");
         assert_eq!(comment_in(listed, JobId(1)), None);
         assert_eq!(comment_in(b"", JobId(17)), None);
+    }
+
+    #[test]
+    fn a_job_is_known_by_its_number_and_a_task_by_its_array() {
+        assert_eq!(job_in("17 17 N/A"), Some((JobId(17), None)));
+        let (job, array) = job_in("18 17 4").expect("a job");
+        assert_eq!(
+            (job, array.expect("a task").to_string()),
+            (JobId(18), "17_4".to_owned())
+        );
+        assert_eq!(job_in("slurm_load_jobs error"), None);
     }
 
     #[test]

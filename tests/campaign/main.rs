@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The life of an urgent job as the policy sees it, second by second, in a world where its actions come true.
 
+mod het;
 mod world;
 
 use proptest::prelude::*;

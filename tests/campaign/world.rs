@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use surgent::policy::book::{Action, Book};
 use surgent::policy::directives::{self, Key, Urgency};
 use surgent::policy::facts::{
-    Availability, Facts, Holding, JobTraits, Node, ParkedJob, Request, RunningJob, WaitingJob,
+    Availability, Component, Facts, Hindrance, Holding, JobTraits, Node, ParkedJob, Request, RunningJob,
+    WaitingJob,
 };
 use surgent::policy::ids::{JobId, NodeIndex, UserId};
+use surgent::policy::labels::Labels;
 use surgent::policy::record::Record;
 use surgent::policy::resources::Amounts;
 use surgent::policy::settings::Settings;
@@ -33,12 +35,25 @@ pub struct Job {
     pub submit: i64,
     /// Seconds that its save takes; `None` ignores every request.
     pub save_s: Option<i64>,
+    /// Why Slurm would not start it.
+    pub hindrance: Option<Hindrance>,
+    /// Of a heterogeneous job.
+    pub het: Option<Component>,
     saving_until: Option<i64>,
 }
+
+/// So often Slurm looks at heterogeneous jobs.
+pub const BACKFILL_EVERY_S: i64 = 5;
 
 impl Job {
     pub fn record(&self) -> Option<Record> {
         Record::read(&self.admin_comment)
+    }
+
+    /// Slurm puts it back into the queue.
+    pub fn stop(&mut self, now: i64) {
+        self.state = State::Pending { begin: now + 121 };
+        self.saving_until = None;
     }
 
     pub fn is_running(&self) -> bool {
@@ -60,6 +75,8 @@ pub struct World {
     pub nodes_back_at: i64,
     /// Commands to Slurm fail.
     pub commands_fail: bool,
+    /// Slurm starts heterogeneous jobs that fit.
+    pub backfill_works: bool,
 }
 
 impl World {
@@ -76,6 +93,7 @@ impl World {
             said: Vec::new(),
             nodes_back_at: 0,
             commands_fail: false,
+            backfill_works: true,
         }
     }
 
@@ -94,6 +112,8 @@ impl World {
                 requeue: true,
                 submit: self.now - 1100,
                 save_s,
+                hindrance: None,
+                het: None,
                 saving_until: None,
             },
         );
@@ -110,9 +130,23 @@ impl World {
                 requeue: true,
                 submit: self.now,
                 save_s: None,
+                hindrance: None,
+                het: None,
                 saving_until: None,
             },
         );
+    }
+
+    /// An urgent heterogeneous job with a component for each of `nodes`; their ids begin with `leader`.
+    pub fn submit_urgent_het(&mut self, leader: u32, nodes: &[u32]) {
+        for (offset, want) in (0u32..).zip(nodes) {
+            self.submit_urgent(leader + offset, *want);
+            self.jobs.get_mut(&(leader + offset)).unwrap().het = Some(Component {
+                leader: JobId(leader),
+                offset,
+                of: (offset == 0).then_some(nodes.len() as u32),
+            });
+        }
     }
 
     /// A second passes: jobs save, Slurm schedules, the policy takes its step.
@@ -206,6 +240,15 @@ impl World {
                     }
                 }
             }
+            Action::Requeue { jobs } => {
+                for JobId(id) in jobs {
+                    let job = self.jobs.get_mut(&id).unwrap();
+                    if job.is_running() {
+                        job.stop(self.now);
+                        self.events.push(format!("requeue {id} by command"));
+                    }
+                }
+            }
             Action::CallOff { job, .. } => {
                 self.rewrite(job, forget);
                 self.events.push(format!("call off {job}"));
@@ -259,10 +302,23 @@ impl World {
             .filter(|(_, job)| matches!(job.state, State::Pending { begin } if begin <= self.now))
             .map(|(id, _)| *id)
             .collect();
-        let (urgent, normal): (Vec<u32>, Vec<u32>) = pending
+        let (het, pending): (Vec<u32>, Vec<u32>) =
+            pending.into_iter().partition(|id| self.jobs[id].het.is_some());
+        let (urgent, mut normal): (Vec<u32>, Vec<u32>) = pending
             .into_iter()
             .partition(|id| Record::is_urgent_fast(&self.jobs[id].admin_comment));
-        for id in urgent.into_iter().chain(normal) {
+        self.start_each(urgent);
+        // The main scheduler starts nothing behind a heterogeneous job.
+        if self.now % BACKFILL_EVERY_S == 0 {
+            self.backfill(&het);
+        } else if !het.is_empty() {
+            normal.clear();
+        }
+        self.start_each(normal);
+    }
+
+    fn start_each(&mut self, jobs: Vec<u32>) {
+        for id in jobs {
             let want = self.jobs[&id].want_nodes as usize;
             if self.free_nodes().len() < want {
                 let gated = self.gates.get(&id).cloned().unwrap_or_default();
@@ -281,17 +337,44 @@ impl World {
                     continue;
                 }
                 for victim in victims {
-                    let job = self.jobs.get_mut(&victim).unwrap();
-                    job.state = State::Pending {
-                        begin: self.now + 121,
-                    };
-                    job.saving_until = None;
+                    self.jobs.get_mut(&victim).unwrap().stop(self.now);
                     self.events.push(format!("requeue {victim} for {id}"));
                 }
             }
             let nodes: Vec<u32> = self.free_nodes().into_iter().take(want).collect();
             if nodes.len() == want {
                 self.jobs.get_mut(&id).unwrap().state = State::Running {
+                    start: self.now,
+                    nodes,
+                };
+                self.events.push(format!("start {id}"));
+            }
+        }
+    }
+
+    /// Slurm's backfill scheduler: all components of a heterogeneous job or none, on nodes that are free.
+    fn backfill(&mut self, pending: &[u32]) {
+        if !self.backfill_works {
+            return;
+        }
+        let leaders = pending
+            .iter()
+            .filter(|id| self.jobs[id].het.is_some_and(|het| het.offset == 0));
+        let leaders: Vec<u32> = leaders.copied().collect();
+        for leader in leaders {
+            let of_it = |id: &&u32| self.jobs[id].het.is_some_and(|het| het.leader.0 == leader);
+            let components: Vec<u32> = pending.iter().filter(of_it).copied().collect();
+            let wanted: u32 = components.iter().map(|id| self.jobs[id].want_nodes).sum();
+            let mut free = self.free_nodes();
+            let blocked = components.iter().any(|id| self.jobs[id].hindrance.is_some());
+            let count = self.jobs[&leader].het.and_then(|het| het.of);
+            if blocked || count != Some(components.len() as u32) || free.len() < wanted as usize {
+                continue;
+            }
+            for id in components {
+                let job = self.jobs.get_mut(&id).unwrap();
+                let nodes = free.drain(..job.want_nodes as usize).collect();
+                job.state = State::Running {
                     start: self.now,
                     nodes,
                 };
@@ -322,6 +405,7 @@ impl World {
                     id,
                     array: None,
                     user: UserId::default(),
+                    labels: Labels::default(),
                     start: UnixTime(*start),
                     end: None,
                     preempt_time: None,
@@ -350,6 +434,7 @@ impl World {
                             begin: UnixTime(*begin),
                             completing: false,
                             held: false,
+                            het: false,
                             wanted: None,
                             record,
                             admin_comment: job.admin_comment.clone(),
@@ -360,11 +445,12 @@ impl World {
                     {
                         facts.waiting.push(WaitingJob {
                             id,
-                            priority: surgent::policy::admission::URGENT_PRIORITY,
+                            priority: surgent::policy::admission::urgent_priority(job.het.is_some()),
                             submit: UnixTime(job.submit),
-                            blocked: false,
-                            hindrance: None,
+                            blocked: job.hindrance.is_some(),
+                            hindrance: job.hindrance,
                             tasks: 1,
+                            het: job.het,
                             tested: self.now > job.submit + 1,
                             request: Request {
                                 min_nodes: job.want_nodes,

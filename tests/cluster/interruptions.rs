@@ -90,7 +90,7 @@ fn wait_for_signals(cluster: &Cluster, trainees: &[Trainee], victims: &[usize]) 
 }
 
 /// Waits until the job state that slurmctld keeps on disk holds `text` so many times.
-fn wait_for_saved_state(cluster: &Cluster, text: &str, count: usize) -> Outcome {
+pub fn wait_for_saved_state(cluster: &Cluster, text: &str, count: usize) -> Outcome {
     cluster.wait_for(&format!("slurmctld to save {text:?}"), LIMIT, |cluster| {
         let state = std::fs::read(cluster.folder().join("state/job_state")).unwrap_or_default();
         Ok(String::from_utf8_lossy(&state).matches(text).count() == count)

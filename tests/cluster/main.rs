@@ -6,11 +6,15 @@
 mod support;
 
 mod comments;
+mod drill;
 mod faults;
 mod harness;
+mod heterogeneous;
 mod interruptions;
+mod kept;
 mod latency;
 mod reclass;
+mod saving;
 mod scene;
 mod shapes;
 mod story;

@@ -4,6 +4,7 @@
 
 mod crowd;
 mod random;
+mod spared;
 
 use crate::on_cluster;
 
@@ -307,9 +308,9 @@ fn nobody_is_asked_in_vain() -> Outcome {
             &["-pclosed", "-n1"],
         ),
         Shape::waits(
-            "all parts of a heterogeneous job",
+            "a component that is not urgent",
             "heterogeneous",
-            &["-n1", ":", "-n1", "--comment=urgency=urgent"],
+            &["-n1", ":", "-n1", "--comment=urgency=normal"],
         ),
         Shape::starts("nothing of that kind", &["--exclusive"]),
     ];

@@ -106,6 +106,56 @@ fn no_requeue_and_interactive_jobs_are_never_victims() -> Outcome {
 }
 
 #[test]
+fn whom_the_site_exempts_is_never_a_victim() -> Outcome {
+    let exempt = "[victims]\nexempt_users = [\"nobody\"]\nexempt_accounts = [\"VIP\"]\nexempt_partitions = [\"safe\"]\n";
+    let setup = quick()
+        .toml(&TOML.replace("[victims]\n", exempt))
+        .conf("PartitionName=safe Nodes=ALL");
+    on_cluster(setup, |cluster| {
+        // Whoever is exempt looks cheapest.
+        let training = |name: &'static str, priority: u32, option: &str| {
+            let comment = format!("--comment=priority={priority}");
+            let training = Training::new(name).lasting(4, 0.1);
+            (name, training.sbatch(&comment).sbatch(option))
+        };
+        let trainees = start(
+            cluster,
+            [
+                training("account", 0, "--account=vip"),
+                training("partition", 0, "--partition=safe"),
+                training("other", 100, "--account=ordinary"),
+            ],
+        )?;
+        let user = cluster.sbatch_as_nobody(
+            &[
+                "--exclusive",
+                "--comment=signal=USR1@batch priority=0",
+                "--output=/dev/null",
+            ],
+            "sleep 300",
+        )?;
+        cluster.wait_for_state(user, "RUNNING", LIMIT)?;
+        let first = urgent(cluster, "first", 1)?;
+        assert_eq!(wait_for_requests(cluster, &trainees, first, 1)?, [2]);
+        cluster.wait_for_state(first, "COMPLETED", LIMIT)?;
+        let second = urgent(cluster, "second", 4)?;
+        wait_for_refusal(
+            cluster,
+            second,
+            "1 exempt_user, 1 exempt_account, 1 exempt_partition",
+        )?;
+        assert_eq!(asked_for(cluster, user)?, None);
+        for trainee in &trainees[..2] {
+            assert_undisturbed(cluster, trainee)?;
+        }
+        cluster.ask("scancel", &[&second.to_string(), &user.to_string()])?;
+        trainees
+            .iter()
+            .try_for_each(|trainee| assert_finishes_whole(cluster, trainee))
+    })
+}
+
+#[test]
 fn a_victim_that_ignores_the_request_is_passed_over_for_another() -> Outcome {
     let toml = TOML.replace("save_deadline_s = 20", "save_deadline_s = 4");
     on_cluster(quick().toml(&toml), |cluster| {

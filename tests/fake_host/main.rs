@@ -8,7 +8,9 @@ use std::sync::Mutex;
 use surgent::host::abi::*;
 use surgent::host::core::Core;
 use surgent::host::exports::*;
+use surgent::policy::directives::Urgency;
 use surgent::policy::ids::JobId;
+use surgent::policy::record::Record;
 use surgent::policy::units::UnixTime;
 
 static LOG: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -171,6 +173,22 @@ fn an_urgent_job_gets_its_class_and_its_place() {
 }
 
 #[test]
+fn an_urgent_heterogeneous_job_comes_right_behind_the_others_and_its_user_is_told_once() {
+    let plain = submit(b"urgent", BATCH_UNSET).priority.unwrap();
+    let first = submit(
+        b"urgent",
+        BATCH_UNSET | SURGENT_REQUEST_HET | SURGENT_REQUEST_HET_FIRST,
+    );
+    let second = submit(b"urgent", SURGENT_REQUEST_HET);
+    assert_eq!([first.code, second.code], [0, 0]);
+    assert_eq!([first.priority, second.priority], [Some(plain - 1); 2]);
+    assert!(first.message.unwrap().contains("start together"));
+    assert_eq!(second.message, None);
+    let normal = submit(b"epochs=90", SURGENT_REQUEST_HET | SURGENT_REQUEST_HET_FIRST);
+    assert_eq!((normal.priority, normal.message), (None, None));
+}
+
+#[test]
 fn a_held_urgent_job_stays_held() {
     assert_eq!(
         submit(b"urgent", BATCH_UNSET | SURGENT_REQUEST_HELD).priority,
@@ -289,6 +307,17 @@ fn slurm_may_take_exactly_whom_the_gate_lets_through() {
     Core::get().gate.shut(JobId(900));
     assert!(!preemptable(&pair(900, 901)));
     assert_eq!(surgent_preempt_mode(901, 100, 0), SURGENT_MODE_OFF);
+}
+
+/// By this the preempt shim knows whom it need not ask about.
+#[test]
+fn every_urgent_record_begins_as_the_contract_says_and_no_other() {
+    let mark = SURGENT_URGENT_MARK.strip_suffix(b"\0").unwrap();
+    let begins = |class| Record::new(class).write_into(b"").starts_with(mark);
+    assert!(begins(Urgency::Urgent) && !begins(Urgency::Normal));
+    for end in [&b"}"[..], b" first=1}"] {
+        assert!(Record::is_urgent_fast(&[mark, end].concat()));
+    }
 }
 
 #[test]

@@ -212,6 +212,16 @@ impl Running {
         Self(child.spawn().expect("surgent can be started"))
     }
 
+    /// With its standard error in a file, so that it can be read meanwhile.
+    pub fn start_with_stderr(command: &mut Command, stderr: fs::File) -> Self {
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            .process_group(0);
+        Self(child.spawn().expect("surgent can be started"))
+    }
+
     /// As Slurm does it: to every process of the group.
     pub fn signal_all(&self, signal: Signal) {
         kill_process_group(self.pid(), signal).expect("it runs");
@@ -237,11 +247,13 @@ impl Running {
             assert!(start.elapsed() < LIMIT, "surgent has not ended after {LIMIT:?}");
             sleep(Duration::from_millis(5));
         }
+        // What the program has left behind holds the pipes open.
+        let _ = kill_process_group(self.pid(), Signal::KILL);
         let read = |pipe: Option<&mut dyn std::io::Read>| {
             let mut text = String::new();
-            pipe.expect("it is a pipe")
-                .read_to_string(&mut text)
-                .expect("text");
+            if let Some(pipe) = pipe {
+                pipe.read_to_string(&mut text).expect("text");
+            }
             text
         };
         let stdout = read(self.0.stdout.as_mut().map(|pipe| pipe as _));

@@ -2,8 +2,12 @@
 //! `surgent run` and `surgent report` from outside: real programs, real signals, real exit codes.
 
 mod bench;
+mod frameworks;
 mod output;
 mod outside;
 mod publish;
+mod python;
 mod report;
 mod request;
+mod saving;
+mod signs;

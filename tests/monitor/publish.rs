@@ -38,7 +38,7 @@ fn a_step_is_asked_as_a_step() {
 #[test]
 fn a_program_that_cannot_be_asked_says_so() {
     let bench = Bench::in_job("words");
-    let _running = bench.train(&[]);
+    let _running = bench.train(&["--save-signal", "none"]);
     bench.until_comment_has("words save=none");
 }
 

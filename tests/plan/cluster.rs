@@ -7,6 +7,7 @@ use surgent::policy::facts::{
     WaitingJob,
 };
 use surgent::policy::ids::{JobId, NodeIndex, UserId};
+use surgent::policy::labels::Labels;
 use surgent::policy::resources::Amounts;
 use surgent::policy::settings::Settings;
 use surgent::policy::units::{Seconds, UnixTime};
@@ -90,6 +91,7 @@ pub fn random(dice: &mut Dice, size: Size) -> (Facts, Settings) {
         blocked: false,
         hindrance: None,
         tasks: 1,
+        het: None,
         tested: true,
         request,
         record: None,
@@ -148,6 +150,7 @@ fn job(dice: &mut Dice, size: Size, id: u32, facts: &mut Facts, free: &mut [Amou
         id: JobId(id),
         array: None,
         user: UserId::default(),
+        labels: Labels::default(),
         start: UnixTime(NOW - dice.within(100, 40_000) as i64),
         end: None,
         preempt_time: None,

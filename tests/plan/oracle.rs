@@ -2,7 +2,7 @@
 //! The best set of victims by trying every set, on every set of nodes.
 
 use std::collections::BTreeMap;
-use surgent::policy::belief::{Belief, believe};
+use surgent::policy::belief::believe_all;
 use surgent::policy::cost::{Rates, typical_save_age};
 use surgent::policy::eligibility::examine;
 use surgent::policy::facts::{Availability, Facts, MemoryRequest, RunningJob};
@@ -20,11 +20,7 @@ pub struct Victim<'a> {
 
 /// Everybody who may be stopped, at what price, by the same rules as the plan.
 pub fn victims<'a>(facts: &'a Facts, patience_over: bool, settings: &Settings) -> Vec<Victim<'a>> {
-    let beliefs: Vec<Belief> = facts
-        .running
-        .iter()
-        .map(|job| believe(job, facts.now, settings))
-        .collect();
+    let beliefs = believe_all(facts, settings);
     let rates = Rates {
         now: facts.now,
         gres: &facts.gres,
@@ -70,6 +66,27 @@ pub fn total(victims: &[&Victim<'_>], wait_weight: f64) -> f64 {
 
 /// Whether the urgent job fits once `gone` have left, on some set of nodes.
 pub fn fits(facts: &Facts, demand: &Demand, gone: &dyn Fn(JobId) -> bool) -> bool {
+    places(facts, demand, gone).next().is_some()
+}
+
+/// Whether all fit at once then, on sets of nodes that have none in common.
+pub fn all_fit(facts: &Facts, demands: &[Demand], gone: &dyn Fn(JobId) -> bool) -> bool {
+    fn rest_fits(places: &[Vec<u32>], taken: u32) -> bool {
+        let Some((first, rest)) = places.split_first() else {
+            return true;
+        };
+        let free = first.iter().filter(|set| **set & taken == 0);
+        free.into_iter().any(|set| rest_fits(rest, taken | set))
+    }
+    let places: Vec<Vec<u32>> = demands
+        .iter()
+        .map(|demand| places(facts, demand, gone).collect())
+        .collect();
+    rest_fits(&places, 0)
+}
+
+/// Every set of nodes on which the urgent job fits then, with a bit for the index of each.
+fn places(facts: &Facts, demand: &Demand, gone: &dyn Fn(JobId) -> bool) -> impl Iterator<Item = u32> {
     let mut free: BTreeMap<NodeIndex, (Amounts, bool)> = facts
         .nodes
         .iter()
@@ -106,24 +123,37 @@ pub fn fits(facts: &Facts, demand: &Demand, gone: &dyn Fn(JobId) -> bool) -> boo
             amounts.covers(&demand.per_node).then_some((node, amounts))
         })
         .collect();
-    (0u32..1 << offers.len()).any(|set| {
+    let demand = demand.clone();
+    (0u32..1 << offers.len()).filter_map(move |set| {
         let count = set.count_ones() as usize;
         if count < demand.min_nodes || count > demand.max_nodes {
-            return false;
+            return None;
         }
         let chosen = offers.iter().enumerate().filter(|(at, _)| set & (1 << at) != 0);
         let mut sum = Amounts::default();
         let mut required = demand.required.len();
+        let mut nodes = 0;
         for (_, (node, amounts)) in chosen {
+            nodes |= 1 << node.0;
             sum.add(amounts);
             required -= usize::from(demand.required.contains(node));
         }
-        required == 0 && sum.covers(&demand.total)
+        (required == 0 && sum.covers(&demand.total)).then_some(nodes)
     })
 }
 
 /// The least that any set of `victims` costs after which the urgent job fits; `None` where none does.
 pub fn least(facts: &Facts, demand: &Demand, victims: &[Victim<'_>], wait_weight: f64) -> Option<f64> {
+    let fits = |gone: &dyn Fn(JobId) -> bool| fits(facts, demand, gone);
+    least_that(fits, victims, wait_weight)
+}
+
+/// The least that any set of `victims` costs after which `fits` says so.
+pub fn least_that(
+    fits: impl Fn(&dyn Fn(JobId) -> bool) -> bool,
+    victims: &[Victim<'_>],
+    wait_weight: f64,
+) -> Option<f64> {
     let mut best: Option<f64> = None;
     for set in 0u32..1 << victims.len() {
         let chosen: Vec<&Victim<'_>> = victims
@@ -134,7 +164,7 @@ pub fn least(facts: &Facts, demand: &Demand, victims: &[Victim<'_>], wait_weight
             .collect();
         let total = total(&chosen, wait_weight);
         let gone = |id: JobId| chosen.iter().any(|victim| victim.job.id == id);
-        if best.is_none_or(|best| total < best) && fits(facts, demand, &gone) {
+        if best.is_none_or(|best| total < best) && fits(&gone) {
             best = Some(total);
         }
     }

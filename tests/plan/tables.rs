@@ -7,7 +7,8 @@ use surgent::policy::directives::{self, Directives};
 use surgent::policy::eligibility::{Refusal, SaveWay, examine};
 use surgent::policy::facts::{Availability, Facts, Holding, JobTraits, Node, RunningJob, WaitingJob};
 use surgent::policy::fit::Ledger;
-use surgent::policy::ids::{JobId, NodeIndex};
+use surgent::policy::ids::{JobId, NodeIndex, UserId};
+use surgent::policy::labels::{Labels, Name};
 use surgent::policy::plan::{Constraints, Outcome, plan};
 use surgent::policy::record::Record;
 use surgent::policy::request::Request;
@@ -24,6 +25,7 @@ fn job(id: u32, comment: &str) -> RunningJob {
         id: JobId(id),
         array: None,
         user: Default::default(),
+        labels: Default::default(),
         start: UnixTime(NOW - 10_000),
         end: None,
         preempt_time: None,
@@ -186,6 +188,73 @@ fn the_cheaper_of_waiting_and_stopping_at_once_is_taken() {
 }
 
 #[test]
+fn whom_the_site_exempts_is_protected_by_name() {
+    use Refusal::{ExemptAccount, ExemptPartition, ExemptQos, ExemptUser};
+    let with = settings(
+        "[victims]\nexempt_users = [\"eve\"]\nexempt_accounts = [\"Vision\", \"speech\"]\nexempt_qos = [\"high\"]\n\
+         exempt_partitions = [\"debug\"]\n",
+    );
+    let names = |user: &str, account: &str, qos: &str, partition: &str| {
+        let name = |text: &str| (!text.is_empty()).then(|| Name::from(text));
+        Labels {
+            user: name(user),
+            account: name(account),
+            qos: name(qos),
+            partition: name(partition),
+        }
+    };
+    for (labels, protected_by) in [
+        (names("", "", "", ""), None),
+        (names("adam", "language", "normal", "gpu"), None),
+        // A part of a name is another name.
+        (names("ev", "vis", "highest", "debugging"), None),
+        (names("eve", "language", "normal", "gpu"), Some(ExemptUser)),
+        (names("Eve", "language", "normal", "gpu"), None),
+        (names("adam", "vision", "normal", "gpu"), Some(ExemptAccount)),
+        (names("adam", "speech", "normal", "gpu"), Some(ExemptAccount)),
+        (names("adam", "", "HIGH", "gpu"), Some(ExemptQos)),
+        (names("adam", "", "", "debug"), Some(ExemptPartition)),
+    ] {
+        let job = RunningJob {
+            labels: labels.clone(),
+            ..job(1, "signal=USR1@batch")
+        };
+        let belief = believe(&job, UnixTime(NOW), &with);
+        let refusal = examine(&job, &belief, UnixTime(NOW), true, &with).err();
+        assert_eq!(refusal, protected_by, "{labels:?}");
+    }
+}
+
+#[test]
+fn a_users_priority_counts_as_far_as_the_site_lets_it() {
+    for (priority_max, comment, weight) in [
+        (100, "priority=100", 10.0),
+        (50, "priority=100", 1.0),
+        (50, "priority=0", 0.1),
+        (50, "", 1.0),
+        // Who says nothing is worth no more than who says the most that counts.
+        (0, "", 0.1),
+    ] {
+        let with = settings(&format!("[victims]\npriority_max = {priority_max}\n"));
+        let job = job(1, &format!("signal=USR1@batch {comment}"));
+        let belief = believe(&job, UnixTime(NOW), &with);
+        let facts = Facts::at(UnixTime(NOW));
+        let rates = Rates {
+            now: facts.now,
+            gres: &facts.gres,
+            victims: &with.victims,
+            typical_age_s: None,
+        };
+        let ways = examine(&job, &belief, facts.now, true, &with).unwrap();
+        let cost = rates.cost(&job, &belief, &ways[0]);
+        assert!(
+            (cost.priority_weight - weight).abs() < 1e-9,
+            "{comment:?} with {priority_max}"
+        );
+    }
+}
+
+#[test]
 fn an_old_report_is_trusted_less() {
     // The longer ago the report, the more the wait comes to a whole epoch: the worst that may be.
     let wait_s = |age: u32| {
@@ -283,6 +352,7 @@ fn cluster(running: Vec<RunningJob>) -> Facts {
             ..Request::default()
         },
         tasks: 1,
+        het: None,
         record: None,
         admin_comment: Vec::new(),
     });
@@ -306,6 +376,8 @@ fn who_ends_soon_by_itself_is_waited_for_where_that_is_cheaper() {
     let stopping = "signal=USR1@batch";
     let ends = |comment: &str, limit_s: Option<i64>| {
         let mut ending = job(2, comment);
+        // What it says of its saves says nothing of another user's.
+        ending.user = UserId(1);
         ending.traits.requeue = false;
         ending.end = limit_s.map(|limit_s| UnixTime(NOW + limit_s));
         cluster(vec![job(1, stopping), ending])

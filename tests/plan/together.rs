@@ -4,11 +4,13 @@
 use crate::cluster::{Dice, Size, random};
 use crate::oracle;
 use std::collections::{BTreeMap, BTreeSet};
+use surgent::policy::admission::urgent_priority;
 use surgent::policy::book::{Action, Book};
-use surgent::policy::facts::Facts;
+use surgent::policy::facts::{Component, Facts, Hindrance};
 use surgent::policy::fit::{Demand, Ledger};
 use surgent::policy::ids::JobId;
 use surgent::policy::plan::{Constraints, plan};
+use surgent::policy::settings::Mode;
 use surgent::policy::step::step;
 
 const SEEDS: u64 = 1500;
@@ -94,6 +96,55 @@ fn no_job_makes_way_twice_and_each_urgent_job_fits_beside_those_before_it() {
     assert!(crowded > 50);
 }
 
+/// Slurm's main scheduler starts nothing behind a heterogeneous job, so such a job must not stand before other urgent ones.
+#[test]
+fn heterogeneous_jobs_stand_and_are_served_behind_other_urgent_jobs() {
+    let mut served = 0;
+    for seed in 0..200 {
+        let (mut facts, settings) = crowd(seed);
+        facts.waiting.truncate(1);
+        facts.waiting[0].priority = urgent_priority(false);
+        let plain = facts.waiting[0].clone();
+        let alone: Vec<Action> = step(&mut Book::default(), &facts, &settings);
+        let leader = JobId(2_000_000);
+        for (offset, priority) in [(0, 7), (1, urgent_priority(true))] {
+            let mut component = plain.clone();
+            component.id = JobId(leader.0 + offset);
+            component.priority = priority;
+            component.het = Some(Component {
+                leader,
+                offset,
+                of: (offset == 0).then_some(2),
+            });
+            facts.waiting.push(component);
+        }
+        let mut held = plain.clone();
+        (held.id, held.priority) = (JobId(3_000_000), 0);
+        (held.blocked, held.hindrance) = (true, Some(Hindrance::Held));
+        facts.waiting.push(held);
+
+        let together = step(&mut Book::default(), &facts, &settings);
+        let place = |action: &Action| match action {
+            Action::Reclass { job, het, .. } => Some((*job, urgent_priority(*het))),
+            _ => None,
+        };
+        let places: Vec<_> = together.iter().filter_map(place).collect();
+        assert_eq!(places, [(leader, urgent_priority(true))], "seed {seed}");
+        let asked = |actions: &[Action], of: JobId| -> BTreeSet<JobId> {
+            let asked = actions.iter().filter_map(|action| match action {
+                Action::Ask { job, urgent, .. } if *urgent == of => Some(*job),
+                _ => None,
+            });
+            asked.collect()
+        };
+        assert_eq!(asked(&alone, plain.id), asked(&together, plain.id), "seed {seed}");
+        let for_het = asked(&together, leader);
+        assert!(for_het.is_disjoint(&asked(&together, plain.id)), "seed {seed}");
+        served += usize::from(!for_het.is_empty());
+    }
+    assert!(served > 20, "{served}");
+}
+
 #[test]
 fn the_order_in_which_jobs_are_listed_changes_nothing() {
     for seed in 0..300 {
@@ -134,4 +185,29 @@ fn the_order_in_which_jobs_are_listed_changes_nothing() {
             "seed {seed}"
         );
     }
+}
+
+#[test]
+fn in_shadow_mode_the_plans_for_an_array_are_said_once() {
+    let mut arrays = 0;
+    for seed in 0..200 {
+        let (mut facts, mut settings) = crowd(seed);
+        settings.mode = Mode::Shadow;
+        for job in facts.waiting.iter_mut().filter(|job| job.het.is_none()) {
+            job.tasks = 3;
+        }
+        let mut book = Book::default();
+        let said = |actions: Vec<Action>| {
+            let said = actions
+                .into_iter()
+                .filter(|action| matches!(action, Action::Say(_)));
+            said.count()
+        };
+        let at_first = said(step(&mut book, &facts, &settings));
+        arrays += usize::from(at_first > 0);
+        for _ in 0..2 {
+            assert_eq!(said(step(&mut book, &facts, &settings)), 0, "seed {seed}");
+        }
+    }
+    assert!(arrays > 20, "{arrays}");
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! An outcome for people, in lines of at most 100 columns.
 
-use super::{name, nodes};
+use super::name;
+use super::verdict::{PhaseName, Standing, Verdict};
+use crate::policy::belief::SaveRule;
 use crate::policy::eligibility::Refusal;
 use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
@@ -11,21 +13,47 @@ use std::collections::BTreeMap;
 
 const COLUMNS: usize = 100;
 
-/// What is to be done for `urgent`.
-pub(super) fn describe(urgent: JobId, outcome: &Outcome, facts: &Facts) -> String {
-    let mut text = match outcome {
+/// What is to be said of `urgent`.
+pub(super) fn describe(urgent: JobId, verdict: &Verdict, facts: &Facts) -> String {
+    let mut text = match verdict {
+        Verdict::Decided(outcome) => describe_outcome(urgent, outcome),
+        Verdict::Standing(Standing::Hindered { hindrance, .. }) => fill(&notes::blocked(urgent, *hindrance)),
+        Verdict::Standing(Standing::InProgress { phase, victims, .. }) => {
+            fill(&describe_progress(urgent, *phase, victims))
+        }
+    };
+    let names: Vec<String> = verdict.nodes().iter().map(|node| name(facts, *node)).collect();
+    if !names.is_empty() {
+        text += &fill(&format!("Nodes: {}", names.join(", ")));
+    }
+    text
+}
+
+fn describe_progress(urgent: JobId, phase: PhaseName, victims: &[JobId]) -> String {
+    let how_far = match phase {
+        PhaseName::Saving => "its victims are asked to save",
+        PhaseName::Open => "its victims have saved, and Slurm may stop them",
+        PhaseName::Releasing => "it is being wound up",
+        PhaseName::Requeued => "all have saved and are put back into the queue at once",
+        PhaseName::GivenUp => "Slurm did not start the job, and it is given up for now",
+    };
+    let jobs: Vec<String> = victims.iter().map(JobId::to_string).collect();
+    let who = match jobs.is_empty() {
+        true => "nobody".to_owned(),
+        false => format!("jobs {}", jobs.join(", ")),
+    };
+    format!("There is a plan for job {urgent} already: {how_far}. To make way: {who}.")
+}
+
+fn describe_outcome(urgent: JobId, outcome: &Outcome) -> String {
+    match outcome {
         Outcome::Fits { .. } => fill(&format!(
             "Job {urgent} fits on what is free; nobody has to make way for it."
         )),
         Outcome::Wait(wait) => fill(&notes::wait(wait)),
         Outcome::NoSet { refused } => fill(&notes::no_set(urgent, &BTreeMap::new())) + &protected(refused),
         Outcome::Stop(plan) => describe_plan(plan),
-    };
-    let names: Vec<String> = nodes(outcome).iter().map(|node| name(facts, *node)).collect();
-    if !names.is_empty() {
-        text += &fill(&format!("Nodes: {}", names.join(", ")));
     }
-    text
 }
 
 fn describe_plan(plan: &Plan) -> String {
@@ -42,6 +70,7 @@ fn describe_plan(plan: &Plan) -> String {
         text += &row(victim);
     }
     text += "\n";
+    text += &not_told(plan);
     text += &protected(&plan.refused);
     for (job, why) in &plan.disbelieved {
         let why: Vec<String> = why.iter().map(ToString::to_string).collect();
@@ -68,6 +97,20 @@ fn row(victim: &Victim) -> String {
         cost.total_gpu_s(),
         cost.ready_s.0,
     )
+}
+
+/// Victims that do not say how long their save takes, by how that was found.
+fn not_told(plan: &Plan) -> String {
+    let mut by_rule: BTreeMap<SaveRule, Vec<String>> = BTreeMap::new();
+    for victim in &plan.victims {
+        if let Some(rule) = victim.cost.save_by.filter(|rule| *rule != SaveRule::Told) {
+            by_rule.entry(rule).or_default().push(victim.job.to_string());
+        }
+    }
+    by_rule
+        .iter()
+        .map(|(rule, jobs)| fill(&format!("Save time ({rule}): {}", jobs.join(", "))))
+        .collect()
 }
 
 /// Who does not come into question, by rule.

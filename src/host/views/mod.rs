@@ -3,40 +3,62 @@
 
 mod raw;
 mod request;
+mod tape;
 
 use super::abi;
 use super::guard::{Hook, hook};
+use super::users::Users;
 use crate::policy::directives::{self, Urgency};
-use crate::policy::facts::{
-    Availability, Facts, Hindrance, Holding, JobTraits, Node, ParkedJob, RunningJob, WaitingJob,
-};
-use crate::policy::ids::{ArrayTask, JobId, NodeIndex, UserId};
+use crate::policy::facts::{Component, Facts, Hindrance, ParkedJob, WaitingJob};
+use crate::policy::ids::JobId;
 use crate::policy::record::Record;
-use crate::policy::resources::{Amounts, GresTable};
 use crate::policy::units::UnixTime;
-use raw::{array, lossy, time};
+use bstr::ByteSlice;
 pub use raw::{bytes, view_ref};
 use std::collections::BTreeSet;
 use std::ffi::c_void;
+use std::time::Duration;
+pub use tape::Tape;
+use tape::array_task;
 
 /// Collects a snapshot.
+///
+/// There may be tens of thousands of running jobs, and only a few that are waiting and urgent or parked: the former are
+/// copied to a tape and read later, the latter are read at once.
 #[derive(Debug)]
 pub struct Collector {
+    users: Users,
     facts: Facts,
-    /// The features of each node, separated by commas.
-    features: Vec<(NodeIndex, Vec<u8>)>,
+    tape: Tape,
+    /// The `--constraint` of each waiting job.
+    constraints: Vec<Vec<u8>>,
     reclass: BTreeSet<JobId>,
     damaged: bool,
+    locks: Option<LockTimes>,
+}
+
+/// For how long a snapshot waited for Slurm's locks, and held them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LockTimes {
+    /// Until it had them all.
+    pub waited: Duration,
+    /// Until it let them go.
+    pub held: Duration,
 }
 
 impl Collector {
-    /// Begins a snapshot at `now`; waiting jobs in `reclass` are looked at for a change of class.
-    pub fn new(now: UnixTime, reclass: BTreeSet<JobId>) -> Self {
+    /// Begins a snapshot at `now`; waiting jobs in `reclass` are looked at for a change of class, and jobs of `users` are
+    /// labelled with their names. `tape` is what [`Collector::finish`] gave back the last time.
+    pub fn new(now: UnixTime, reclass: BTreeSet<JobId>, users: Users, mut tape: Tape) -> Self {
+        tape.clear();
         Self {
+            users,
             facts: Facts::at(now),
-            features: Vec::new(),
+            tape,
+            constraints: Vec::new(),
             reclass,
             damaged: false,
+            locks: None,
         }
     }
 
@@ -49,74 +71,63 @@ impl Collector {
             node: Some(take_node),
             wants_request: Some(wants_request),
             job: Some(take_job),
+            locked: Some(note_locks),
+            expect: Some(make_room),
         }
     }
 
-    /// The facts, in order; `None` where a record could not be read, so that they are not complete.
-    pub fn finish(mut self) -> Option<Facts> {
-        if self.damaged {
-            return None;
+    /// How long Slurm had to do without its locks, if the shim told.
+    pub fn lock_times(&self) -> Option<LockTimes> {
+        self.locks
+    }
+
+    /// The facts, in order, and the tape for the next time. No facts where a record could not be read, so that they
+    /// would not be complete.
+    pub fn finish(self) -> (Option<Facts>, Tape) {
+        let Self {
+            users,
+            mut facts,
+            tape,
+            constraints,
+            damaged,
+            ..
+        } = self;
+        if damaged {
+            return (None, tape);
         }
-        self.facts.nodes.sort_by_key(|node| node.index);
-        self.facts.running.sort_by_key(|job| job.id);
-        Some(self.facts)
+        facts.nodes.extend(tape.nodes());
+        // In place: there are many of both, and no two with the same number.
+        facts.nodes.sort_unstable_by_key(|node| node.index);
+        facts.running.extend(tape.running(&users));
+        facts.running.sort_unstable_by_key(|job| job.id);
+        let features = tape.features();
+        for (job, constraint) in facts.waiting.iter_mut().zip(&constraints) {
+            request::constrain(&mut job.request, constraint, &features);
+        }
+        (Some(facts), tape)
     }
 
     fn node(&mut self, view: &abi::surgent_node_view_t) {
-        let mut total = Amounts::new(view.cpus, view.memory_mib);
-        // SAFETY: the shim lends `gres_count` entries for this call.
-        let gres = unsafe { array(view.gres, view.gres_count) };
-        add_gres(&mut self.facts.gres, &mut total, gres);
-        self.facts.nodes.push(Node {
-            index: NodeIndex(view.index),
-            name: lossy(view.name),
-            availability: availability(view.flags),
-            total,
-            cpus_per_core: view.cpus_per_core.max(1),
-        });
-        let features = bytes(&view.features).unwrap_or_default();
-        self.features.push((NodeIndex(view.index), features.to_vec()));
+        self.tape.put_node(view, &mut self.facts.gres);
     }
 
     fn job(&mut self, view: &abi::surgent_job_view_t) {
         match view.state {
-            abi::SURGENT_STATE_RUNNING | abi::SURGENT_STATE_SUSPENDED => self.running_job(view),
-            abi::SURGENT_STATE_PENDING => self.pending_job(view),
+            abi::SURGENT_STATE_RUNNING | abi::SURGENT_STATE_SUSPENDED => {
+                self.tape.put_job(view, &mut self.facts.gres);
+            }
+            abi::SURGENT_STATE_PENDING if self.concerns(view) => self.pending_job(view),
             _ => {}
         }
     }
 
-    fn running_job(&mut self, view: &abi::surgent_job_view_t) {
-        // SAFETY: the shim lends `holding_count` entries for this call.
-        let holdings = unsafe { array(view.holdings, view.holding_count) }
-            .iter()
-            .map(|holding| {
-                let mut amounts = Amounts::new(holding.cpus, holding.memory_mib);
-                // SAFETY: as above, `gres_count` entries.
-                let gres = unsafe { array(holding.gres, holding.gres_count) };
-                add_gres(&mut self.facts.gres, &mut amounts, gres);
-                Holding {
-                    node: NodeIndex(holding.node_index),
-                    amounts,
-                }
-            })
-            .collect();
-        let comment = bytes(&view.comment).unwrap_or_default();
+    /// Whether anything may be to do about a pending job. Nearly all are normal and were never asked to make way, and
+    /// there may be very many, so this looks at a few bytes only.
+    fn concerns(&self, view: &abi::surgent_job_view_t) -> bool {
         let admin_comment = bytes(&view.admin_comment).unwrap_or_default();
-        let unlimited = view.time_limit_min == abi::SURGENT_NONE32;
-        self.facts.running.push(RunningJob {
-            id: JobId(view.job_id),
-            array: array_task(view),
-            user: UserId(view.user_id),
-            start: UnixTime(view.start_time),
-            end: time(view.end_time).filter(|_| !unlimited),
-            preempt_time: time(view.preempt_time),
-            traits: traits(view),
-            holdings,
-            directives: directives::parse(comment).ok(),
-            record: Record::read(admin_comment),
-            admin_comment: admin_comment.to_vec(),
-        });
+        Record::is_urgent_fast(admin_comment)
+            || admin_comment.contains_str(" ask=")
+            || self.reclass.contains(&JobId(view.job_id))
     }
 
     fn pending_job(&mut self, view: &abi::surgent_job_view_t) {
@@ -130,6 +141,7 @@ impl Collector {
                 begin: UnixTime(view.begin_time),
                 completing: view.flags & abi::SURGENT_JOB_COMPLETING != 0,
                 held: view.priority == 0,
+                het: view.flags & abi::SURGENT_JOB_HET != 0,
                 wanted,
                 record,
                 admin_comment: admin_comment.to_vec(),
@@ -139,7 +151,9 @@ impl Collector {
             .is_some_and(|record| record.class == Urgency::Urgent)
         {
             let hindrance = hindrance(view, self.facts.now);
-            let request = request::read(view, &self.features, &mut self.facts.gres);
+            let request = request::read(view, &mut self.facts.gres);
+            self.constraints
+                .push(bytes(&view.request_features).unwrap_or_default().to_vec());
             self.facts.waiting.push(WaitingJob {
                 id,
                 priority: view.priority,
@@ -149,6 +163,7 @@ impl Collector {
                 tested: view.flags & abi::SURGENT_JOB_UNTESTED == 0,
                 request,
                 tasks: view.array_tasks,
+                het: component(view),
                 record,
                 admin_comment: admin_comment.to_vec(),
             });
@@ -168,6 +183,9 @@ impl Collector {
     }
 
     fn wants_request(&self, view: &abi::surgent_job_view_t) -> bool {
+        if !self.concerns(view) {
+            return false;
+        }
         let record = Record::read(bytes(&view.admin_comment).unwrap_or_default());
         let urgent = record
             .as_ref()
@@ -198,6 +216,26 @@ unsafe extern "C" fn take_job(context: *mut c_void, view: *const abi::surgent_jo
     unsafe { take(context, view, Collector::job) };
 }
 
+unsafe extern "C" fn make_room(context: *mut c_void, nodes: u32, jobs: u32) {
+    // SAFETY: C hands back the context of `Collector::sink`, which nobody else uses now.
+    let collector = unsafe { context.cast::<Collector>().as_mut() };
+    hook(Hook::Snapshot, (), || {
+        if let Some(collector) = collector {
+            collector.tape.make_room(nodes as usize, jobs as usize);
+        }
+    });
+}
+
+unsafe extern "C" fn note_locks(context: *mut c_void, waited_ns: u64, held_ns: u64) {
+    // SAFETY: C hands back the context of `Collector::sink`, which nobody else uses now.
+    if let Some(collector) = unsafe { context.cast::<Collector>().as_mut() } {
+        collector.locks = Some(LockTimes {
+            waited: Duration::from_nanos(waited_ns),
+            held: Duration::from_nanos(held_ns),
+        });
+    }
+}
+
 /// # Safety
 /// `context` comes from [`Collector::sink`] of a collector that nobody else uses now; `view` is NULL or points to a
 /// view whose first field is its size and that is valid for this call.
@@ -222,52 +260,15 @@ unsafe fn take<View>(context: *mut c_void, view: *const View, put: impl FnOnce(&
     }
 }
 
-fn add_gres(table: &mut GresTable, amounts: &mut Amounts, gres: &[abi::surgent_gres_t]) {
-    for entry in gres {
-        let model = bytes(&entry.type_).map(|_| lossy(entry.type_));
-        table.add(amounts, &lossy(entry.name), model.as_deref(), entry.count);
-    }
-}
-
-fn availability(flags: u32) -> Availability {
-    let rules = [
-        (abi::SURGENT_NODE_DOWN, Availability::Down),
-        (abi::SURGENT_NODE_DRAIN, Availability::Drained),
-        (abi::SURGENT_NODE_POWERING_DOWN, Availability::PoweringDown),
-        (abi::SURGENT_NODE_RESERVED, Availability::Reserved),
-    ];
-    let found = rules.iter().find(|(flag, _)| flags & flag != 0);
-    found.map_or(Availability::Up, |(_, availability)| *availability)
-}
-
-fn traits(view: &abi::surgent_job_view_t) -> JobTraits {
-    let has = |flag: u32| view.flags & flag != 0;
-    JobTraits {
-        batch: has(abi::SURGENT_JOB_BATCH),
-        requeue: has(abi::SURGENT_JOB_REQUEUE),
-        whole_node: has(abi::SURGENT_JOB_WHOLE_NODE),
-        completing: has(abi::SURGENT_JOB_COMPLETING),
-        configuring: has(abi::SURGENT_JOB_CONFIGURING),
-        suspended: view.state == abi::SURGENT_STATE_SUSPENDED,
-        het: has(abi::SURGENT_JOB_HET),
-        exempt: has(abi::SURGENT_JOB_EXEMPT),
-        shared: has(abi::SURGENT_JOB_SHARED),
-        user_node: has(abi::SURGENT_JOB_USER_NODE),
-    }
-}
-
-fn array_task(view: &abi::surgent_job_view_t) -> Option<ArrayTask> {
-    let task = view.array_task_id;
-    (view.array_job_id != 0 && task != abi::SURGENT_NONE32).then_some(ArrayTask {
-        array: JobId(view.array_job_id),
-        task,
+fn component(view: &abi::surgent_job_view_t) -> Option<Component> {
+    (view.het_job_id != 0).then(|| Component {
+        leader: JobId(view.het_job_id),
+        offset: view.het_job_offset,
+        of: (view.het_components != 0).then_some(view.het_components),
     })
 }
 
 fn hindrance(view: &abi::surgent_job_view_t, now: UnixTime) -> Option<Hindrance> {
-    if view.flags & abi::SURGENT_JOB_HET != 0 {
-        return Some(Hindrance::HetJob);
-    }
     if view.flags & abi::SURGENT_JOB_COMPLETING != 0 {
         return Some(Hindrance::Completing);
     }
@@ -287,3 +288,6 @@ fn hindrance(view: &abi::surgent_job_view_t, now: UnixTime) -> Option<Hindrance>
     let too_early = (view.begin_time > now.0).then_some(Hindrance::Date);
     known.or(too_early)
 }
+
+#[cfg(test)]
+mod tests;

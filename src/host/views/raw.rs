@@ -3,6 +3,7 @@
 
 use crate::host::abi;
 use crate::policy::units::UnixTime;
+use std::borrow::Cow;
 use std::ffi::{CStr, c_char};
 
 /// No array in a view is longer.
@@ -45,8 +46,9 @@ pub fn bytes(text: &*const c_char) -> Option<&[u8]> {
     Some(unsafe { CStr::from_ptr(*text) }.to_bytes())
 }
 
-pub(super) fn lossy(text: *const c_char) -> String {
-    bytes(&text).map_or_else(String::new, |bytes| String::from_utf8_lossy(bytes).into_owned())
+/// A C string of a view; allocates only where it is not UTF-8.
+pub(super) fn text(text: &*const c_char) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes(text).unwrap_or_default())
 }
 
 pub(super) fn number(value: u32) -> Option<u32> {

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What a waiting job asks for, from its view.
 
-use super::raw::{array, bytes, lossy, number};
+use super::raw::{array, bytes, number, text};
 use crate::host::abi;
 use crate::policy::facts::{Choice, GresRequest, MemoryRequest, Request};
-use crate::policy::features::{Constraint, Suitable};
+use crate::policy::features::Constraint;
 use crate::policy::ids::{JobId, NodeIndex, UserId};
 use crate::policy::resources::GresTable;
 
-/// The request of a pending job. `features` are those of the nodes, in their order.
-pub fn read(
-    view: &abi::surgent_job_view_t,
-    features: &[(NodeIndex, Vec<u8>)],
-    table: &mut GresTable,
-) -> Request {
+/// The request of a pending job, before [`constrain`].
+pub fn read(view: &abi::surgent_job_view_t, table: &mut GresTable) -> Request {
     let has = |flag: u32| view.flags & flag != 0;
     // SAFETY: the shim lends `required_count` entries for this call.
     let required = unsafe { array(view.required, view.required_count) };
@@ -34,7 +30,7 @@ pub fn read(
         user_node: has(abi::SURGENT_JOB_USER_NODE),
         in_reservation: has(abi::SURGENT_JOB_RESERVATION),
         candidates: Vec::new(),
-        choices: choices(view, features),
+        choices: choices(view),
         required: required.iter().map(|index| NodeIndex(*index)).collect(),
         expands: (view.expands_job_id != 0).then_some(JobId(view.expands_job_id)),
     }
@@ -55,8 +51,8 @@ fn gres(view: &abi::surgent_job_view_t, table: &mut GresTable) -> Vec<GresReques
     let entries = unsafe { array(view.request_gres, view.request_gres_count) };
     let mut requests = Vec::new();
     for entry in entries {
-        let name = lossy(entry.name);
-        let model = bytes(&entry.type_).map(|_| lossy(entry.type_));
+        let name = text(&entry.name);
+        let model = bytes(&entry.type_).map(|_| text(&entry.type_));
         let exact = GresRequest {
             id: table.id(&name, model.as_deref()),
             per_node: entry.per_node.max(entry.per_socket.saturating_mul(sockets)),
@@ -80,51 +76,64 @@ fn gres(view: &abi::surgent_job_view_t, table: &mut GresTable) -> Vec<GresReques
     requests
 }
 
-/// Each partition, with each set of its nodes that has the features.
-fn choices(view: &abi::surgent_job_view_t, features: &[(NodeIndex, Vec<u8>)]) -> Vec<Choice> {
-    let has_feature = |node: NodeIndex, name: &str| {
-        let at = features.binary_search_by_key(&node, |entry| entry.0);
-        let text = at.map_or(&[][..], |at| &features[at].1);
-        text.split(|byte| *byte == b',').any(|one| one == name.as_bytes())
-    };
-    let constraint = bytes(&view.request_features)
-        .filter(|text| !text.is_empty())
-        .map(|text| Constraint::parse(&String::from_utf8_lossy(text)));
+/// Each partition with all of its nodes that the job may use.
+fn choices(view: &abi::surgent_job_view_t) -> Vec<Choice> {
     // SAFETY: the shim lends `choice_count` entries for this call.
     let partitions = unsafe { array(view.choices, view.choice_count) };
-    let mut choices = Vec::new();
-    for partition in partitions {
-        // SAFETY: the shim lends `node_count` entries for this call.
-        let nodes = unsafe { array(partition.nodes, partition.node_count) };
-        let nodes: Vec<_> = nodes.iter().map(|index| NodeIndex(*index)).collect();
-        let sets = match &constraint {
-            None => vec![Suitable {
-                nodes,
-                counted: Vec::new(),
-            }],
-            Some(Some(constraint)) => constraint.suitable(&nodes, has_feature),
-            // Not understood: no node is known to do.
-            Some(None) => Vec::new(),
-        };
-        choices.extend(sets.into_iter().map(|set| choice(partition, set)));
-    }
-    // Without any, it may run nowhere; an empty list would stand for "anywhere".
-    if choices.is_empty() {
-        choices.push(Choice::default());
-    }
-    choices
+    partitions.iter().map(choice).collect()
 }
 
-fn choice(partition: &abi::surgent_choice_t, set: Suitable) -> Choice {
+fn choice(partition: &abi::surgent_choice_t) -> Choice {
     let has = |flag: u32| partition.flags & flag != 0;
+    // SAFETY: the shim lends `node_count` entries for this call.
+    let nodes = unsafe { array(partition.nodes, partition.node_count) };
     Choice {
-        partition: lossy(partition.partition),
-        nodes: set.nodes,
+        partition: text(&partition.partition).into_owned(),
+        nodes: nodes.iter().map(|index| NodeIndex(*index)).collect(),
         min_nodes: partition.min_nodes,
         max_nodes: number(partition.max_nodes),
         whole_node: has(abi::SURGENT_CHOICE_WHOLE_NODE),
         user_node: has(abi::SURGENT_CHOICE_USER_NODE),
         jobs_per_cpu: has(abi::SURGENT_CHOICE_SHARED).then_some(partition.jobs_per_cpu),
-        counted: set.counted,
+        counted: Vec::new(),
     }
+}
+
+/// Leaves of each choice the sets of its nodes that have what `constraint`, the `--constraint` text, asks for.
+/// `features` are those of the nodes, in their order.
+pub fn constrain(request: &mut Request, constraint: &[u8], features: &[(NodeIndex, &[u8])]) {
+    if !constraint.is_empty() {
+        let constraint = Constraint::parse(&String::from_utf8_lossy(constraint));
+        let choices = std::mem::take(&mut request.choices);
+        // Not understood: no node is known to do.
+        request.choices = constraint.map_or_else(Vec::new, |constraint| {
+            let sets = choices
+                .iter()
+                .flat_map(|choice| suitable(&constraint, choice, features));
+            sets.collect()
+        });
+    }
+    // Without any, it may run nowhere; an empty list would stand for "anywhere".
+    if request.choices.is_empty() {
+        request.choices.push(Choice::default());
+    }
+}
+
+/// Each set of the nodes of `choice` that has the features.
+fn suitable(
+    constraint: &Constraint,
+    choice: &Choice,
+    features: &[(NodeIndex, &[u8])],
+) -> impl Iterator<Item = Choice> {
+    let has_feature = |node: NodeIndex, name: &str| {
+        let at = features.binary_search_by_key(&node, |entry| entry.0);
+        let text = at.map_or(&[][..], |at| features[at].1);
+        text.split(|byte| *byte == b',').any(|one| one == name.as_bytes())
+    };
+    let sets = constraint.suitable(&choice.nodes, has_feature);
+    sets.into_iter().map(|set| Choice {
+        nodes: set.nodes,
+        counted: set.counted,
+        ..choice.clone()
+    })
 }

@@ -4,6 +4,7 @@
 use crate::policy::directives::SaveKind;
 use crate::policy::ids::JobId;
 use crate::policy::units::{Seconds, UnixTime};
+use std::time::Duration;
 
 /// What does not change while the program runs.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +13,7 @@ pub struct Circumstances {
     pub speaks: bool,
     /// Whether this process alone may start the program again; not one of many ranks.
     pub is_alone: bool,
-    /// Whether there is a signal that makes the program save.
+    /// Whether there is a way to make the program save, from its start on.
     pub can_ask: bool,
     /// When the program saves.
     pub save: SaveKind,
@@ -49,27 +50,45 @@ pub enum Answer {
     Unknown,
 }
 
+/// How far the training is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Training {
+    /// Its last epoch is done.
+    Finished,
+    /// There are epochs left.
+    Unfinished,
+    /// The program does not say.
+    Unknown,
+}
+
 /// What can happen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
     /// Slurm's signal that something about the request has changed.
     AskSignal,
+    /// Somebody wants to see whether the program saves; nobody is to make way.
+    Drill,
     /// The answer to [`Action::Look`].
     Looked(Cause, Answer),
-    /// The program would handle the save signal; only while [`Machine::is_waiting`].
+    /// There is a way to ask the program now.
+    CanSave,
+    /// The program can be asked now; only while [`Machine::is_waiting`].
     Ready,
-    /// The program reported a complete save.
-    Saved,
+    /// A save is complete.
+    Saved {
+        /// Since so long.
+        ago: Duration,
+    },
     /// The program reported progress.
     Progressed,
     /// slurmctld took the acknowledgement.
     Acknowledged,
-    /// The program ended with this exit code, having finished its training or not.
+    /// The program ended.
     Exited {
         /// The exit code; 128 and the number of the signal that ended it.
         code: u8,
-        /// Whether its last epoch was done.
-        is_finished: bool,
+        /// How far its training was.
+        training: Training,
     },
     /// Slurm takes the allocation away.
     Terminate,
@@ -82,7 +101,7 @@ pub enum Event {
 pub enum Action {
     /// Look at the job's AdminComment and answer with [`Event::Looked`].
     Look(Cause),
-    /// Send the save signal to the program.
+    /// Ask the program to save.
     Pass,
     /// Tell Slurm that the model is saved.
     Acknowledge {

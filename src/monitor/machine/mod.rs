@@ -3,17 +3,18 @@
 //!
 //! The program is running, or it has ended after a save and its allocation is held. Across that lies the request to
 //! save: first the program must be ready for the signal, then it has been passed on, then the program has saved. A
-//! request can be called off at any moment; a program that ends because of the signal afterwards is started again.
+//! request can be called off at any moment; a program that ends because of the signal afterwards is started again. A
+//! drill is a request that was called off from the start, and whose answer is published all the same.
 
 mod event;
 #[cfg(test)]
 mod tests;
 
-pub use event::{Action, Answer, Ask, Cause, Circumstances, Event};
+pub use event::{Action, Answer, Ask, Cause, Circumstances, Event, Training};
 
 use super::time::Now;
 use crate::policy::directives::SaveKind;
-use crate::policy::units::Seconds;
+use crate::policy::units::{Seconds, UnixTime};
 use std::time::Duration;
 
 /// How often a held allocation is checked for a request that was called off without a signal.
@@ -56,11 +57,12 @@ struct Request {
     ask: Option<Ask>,
     phase: Phase,
     is_called_off: bool,
+    is_drill: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// The program does not handle the signal yet.
+    /// The program cannot be asked yet.
     Waiting,
     /// The signal went out.
     Passed { at: Duration },
@@ -81,7 +83,13 @@ impl Machine {
         }
     }
 
-    /// Whether a request waits for the program to handle the save signal.
+    /// Whether a save is awaited.
+    pub fn awaits_save(&self) -> bool {
+        let phase = self.request.map(|request| request.phase);
+        matches!(phase, Some(Phase::Waiting | Phase::Passed { .. }))
+    }
+
+    /// Whether a request waits until the program can be asked.
     pub fn is_waiting(&self) -> bool {
         matches!(
             self.request,
@@ -110,14 +118,18 @@ impl Machine {
     pub fn on(&mut self, event: Event, now: Now) -> Vec<Action> {
         match event {
             Event::AskSignal if self.circumstances.speaks => vec![Action::Look(Cause::Signal)],
+            // Whoever does not speak passes on what comes, and another decides.
             Event::AskSignal => self.asked(None, now),
+            Event::Drill if self.circumstances.speaks => self.drilled(now),
+            Event::Drill => self.asked(None, now),
             Event::Looked(Cause::Signal, answer) => self.looked_for_signal(answer, now),
             Event::Looked(Cause::Check, answer) => self.looked_for_check(answer, now),
+            Event::CanSave => self.can_save(),
             Event::Ready => self.ready(now),
-            Event::Saved => self.saved(now),
+            Event::Saved { ago } => self.saved(ago, now),
             Event::Progressed => self.progressed(now),
             Event::Acknowledged => self.acknowledged(),
-            Event::Exited { code, is_finished } => self.exited(code, is_finished, now),
+            Event::Exited { code, training } => self.exited(code, training, now),
             Event::Terminate => self.terminate(),
             Event::Tick => self.tick(now),
         }
@@ -164,17 +176,59 @@ impl Machine {
             (Program::Held { .. }, Some(request)) => {
                 // Nothing has been computed since the save: it serves this request too.
                 request.ask = ask;
-                vec![acknowledge(ask, None, now)]
+                vec![acknowledge(ask, None, Duration::ZERO, now)]
+            }
+            (Program::Running, Some(request))
+                if request.is_drill && matches!(request.phase, Phase::Passed { .. }) =>
+            {
+                // The program saves already.
+                *request = Request {
+                    ask,
+                    is_called_off: false,
+                    is_drill: false,
+                    ..*request
+                };
+                Vec::new()
             }
             _ if self.circumstances.can_ask => {
                 self.request = Some(Request {
                     ask,
                     phase: Phase::Waiting,
                     is_called_off: false,
+                    is_drill: false,
                 });
                 Vec::new()
             }
             _ => Vec::new(),
+        }
+    }
+
+    fn drilled(&mut self, now: Now) -> Vec<Action> {
+        match (self.program, self.request) {
+            (Program::Held { .. }, _) => vec![acknowledge(None, None, Duration::ZERO, now)],
+            // The answer to the request, or to the drill, that is under way is the answer to this one too.
+            (Program::Running, Some(request))
+                if !matches!(request.phase, Phase::Saved { .. })
+                    && (request.is_drill || !request.is_called_off) =>
+            {
+                Vec::new()
+            }
+            // It has saved for an urgent job, which is about to take its place.
+            (Program::Running, Some(request)) if !request.is_called_off => Vec::new(),
+            (Program::Running, _) if self.circumstances.can_ask => {
+                self.request = Some(Request {
+                    ask: None,
+                    phase: Phase::Waiting,
+                    is_called_off: true,
+                    is_drill: true,
+                });
+                Vec::new()
+            }
+            (Program::Running, _) => {
+                let sentence =
+                    "a drill was asked for, and there is no way to have the program save (--save-signal)";
+                vec![Action::Say(sentence.to_owned())]
+            }
         }
     }
 
@@ -219,13 +273,24 @@ impl Machine {
         };
     }
 
+    fn can_save(&mut self) -> Vec<Action> {
+        let could = std::mem::replace(&mut self.circumstances.can_ask, true);
+        match could || !self.circumstances.speaks {
+            true => Vec::new(),
+            // There may be a request that nothing could be done about.
+            false => vec![Action::Look(Cause::Check)],
+        }
+    }
+
     fn ready(&mut self, now: Now) -> Vec<Action> {
         match &mut self.request {
             Some(request) if matches!(request.phase, Phase::Waiting) => {
                 request.phase = Phase::Passed { at: now.monotonic };
-                let who = request
-                    .ask
-                    .map_or_else(String::new, |ask| format!(" for the urgent job {}", ask.by));
+                let who = match (request.ask, request.is_drill) {
+                    (Some(ask), _) => format!(" for the urgent job {}", ask.by),
+                    (None, true) => " for a drill".to_owned(),
+                    (None, false) => String::new(),
+                };
                 vec![
                     Action::Pass,
                     Action::Say(format!("asked the program to save{who}")),
@@ -235,12 +300,13 @@ impl Machine {
         }
     }
 
-    fn saved(&mut self, now: Now) -> Vec<Action> {
+    fn saved(&mut self, ago: Duration, now: Now) -> Vec<Action> {
         let Some(request) = &mut self.request else {
             return vec![Action::NoteSave];
         };
+        let done = now.monotonic.saturating_sub(ago);
         let saved = |is_acknowledged| Phase::Saved {
-            at: now.monotonic,
+            at: done,
             is_acknowledged,
         };
         let was = std::mem::replace(&mut request.phase, saved(false));
@@ -252,16 +318,16 @@ impl Machine {
                     .last_epoch
                     .filter(|_| self.circumstances.save == SaveKind::Epoch);
                 let start = epoch.map_or(at, |epoch| epoch.max(at));
-                Some(now.monotonic.saturating_sub(start).into())
+                Some(done.saturating_sub(start).into())
             }
             Phase::Saved { is_acknowledged, .. } => {
                 request.phase = saved(is_acknowledged);
                 return vec![Action::NoteSave];
             }
         };
-        match request.is_called_off {
+        match request.is_called_off && !request.is_drill {
             true => vec![Action::NoteSave],
-            false => vec![acknowledge(request.ask, save_s, now)],
+            false => vec![acknowledge(request.ask, save_s, ago, now)],
         }
     }
 
@@ -290,18 +356,20 @@ impl Machine {
         Vec::new()
     }
 
-    fn exited(&mut self, code: u8, is_finished: bool, now: Now) -> Vec<Action> {
+    fn exited(&mut self, code: u8, training: Training, now: Now) -> Vec<Action> {
         if self.is_terminated {
             return vec![Action::End(TERMINATED)];
         }
-        match self.request {
-            Some(Request {
-                phase: Phase::Saved { at, .. },
-                is_called_off,
-                ..
-            }) if !is_finished && self.circumstances.speaks => {
+        let may_hold = training != Training::Finished && self.circumstances.speaks;
+        let Some(request) = self.request.filter(|_| may_hold) else {
+            return vec![Action::End(code)];
+        };
+        match request.phase {
+            Phase::Waiting => vec![Action::End(code)],
+            Phase::Passed { at } => self.exited_unsaved(request, code, training, at, now),
+            Phase::Saved { at, .. } => {
                 let is_meant = now.monotonic.saturating_sub(at) <= EXIT_AFTER_SAVE;
-                match (is_called_off, is_meant) {
+                match (request.is_called_off, is_meant) {
                     (true, true) => self.go_on("the request was called off after the program had saved", now),
                     (true, false) => vec![Action::End(code)],
                     (false, _) => {
@@ -312,16 +380,32 @@ impl Machine {
                     }
                 }
             }
-            Some(Request {
-                phase: Phase::Passed { .. },
-                ..
-            }) if !is_finished && self.circumstances.speaks => {
-                let sentence = format!(
-                    "the program ended (exit code {code}) after the request to save without a report that it had saved"
-                );
-                vec![Action::Say(sentence), Action::End(code)]
+        }
+    }
+
+    /// The program ended after it was asked, and no save was seen.
+    fn exited_unsaved(
+        &mut self,
+        request: Request,
+        code: u8,
+        training: Training,
+        asked: Duration,
+        now: Now,
+    ) -> Vec<Action> {
+        let what =
+            format!("the program ended (exit code {code}) after the request to save, and no save was seen");
+        // A drill must cost no job its life.
+        let is_of_drill = request.is_drill && now.monotonic.saturating_sub(asked) <= EXIT_AFTER_SAVE;
+        match (code, training) {
+            (0, Training::Unfinished) if request.is_called_off => self.go_on(&what, now),
+            // Many frameworks end so after a save that only they know of. The job is not done, whatever the code says.
+            (0, Training::Unfinished) => {
+                self.hold(now);
+                let sentence = format!("{what}; it has epochs left, so the job goes back into the queue");
+                vec![Action::Say(sentence), Action::Requeue]
             }
-            _ => vec![Action::End(code)],
+            (1.., _) if is_of_drill => self.go_on(&what, now),
+            _ => vec![Action::Say(what), Action::End(code)],
         }
     }
 
@@ -350,8 +434,8 @@ impl Machine {
         let deadline = self.request.and_then(|request| request.ask?.deadline);
         if self.is_waiting() && deadline.is_some_and(|deadline| deadline <= now.unix) {
             self.request = None;
-            let sentence = "the program did not handle the save signal up to the deadline, so it was not asked to save \
-                            (a wrapper script has to exec the program, or trap the signal)";
+            let sentence =
+                "the program did not handle the save signal up to the deadline, so it was not asked to save";
             return vec![Action::Say(sentence.to_owned())];
         }
         match &mut self.program {
@@ -371,11 +455,12 @@ impl Machine {
     }
 }
 
-fn acknowledge(ask: Option<Ask>, save_s: Option<Seconds>, now: Now) -> Action {
+fn acknowledge(ask: Option<Ask>, save_s: Option<Seconds>, ago: Duration, now: Now) -> Action {
     // slurmctld's clock may be ahead: a save that answers the request is never older than it.
     let asked = ask.and_then(|ask| ask.asked).unwrap_or(now.unix);
+    let ago_s = i64::try_from(ago.as_secs()).unwrap_or(0);
     Action::Acknowledge {
-        saved: now.unix.max(asked),
+        saved: UnixTime(now.unix.0 - ago_s).max(asked),
         save_s,
     }
 }

@@ -33,13 +33,22 @@ const CALLED_OFF: Event = Event::Looked(Cause::Signal, Answer::NotAsked);
 const UNKNOWN: Event = Event::Looked(Cause::Signal, Answer::Unknown);
 const CHECKED: Event = Event::Looked(Cause::Check, Answer::Asked(ASK));
 const CHECKED_OFF: Event = Event::Looked(Cause::Check, Answer::NotAsked);
+const SAVED: Event = Event::Saved { ago: Duration::ZERO };
+const DIED: Event = Event::Exited {
+    code: 138,
+    training: Training::Unknown,
+};
+const ENDED_UNFINISHED: Event = Event::Exited {
+    code: 0,
+    training: Training::Unfinished,
+};
 const EXITED: Event = Event::Exited {
     code: 3,
-    is_finished: false,
+    training: Training::Unknown,
 };
 const FINISHED: Event = Event::Exited {
     code: 0,
-    is_finished: true,
+    training: Training::Finished,
 };
 
 /// A story: at this second, this happens, and this is done about it. Of what is said only that something is.
@@ -55,7 +64,7 @@ fn stories_of_a_program_that_runs_alone() {
                 (5, Event::AskSignal, "look"),
                 (5, ASKED, ""),
                 (6, Event::Ready, "pass say"),
-                (8, Event::Saved, "saved=10008 in 2"),
+                (8, SAVED, "saved=10008 in 2"),
                 (8, Event::Acknowledged, ""),
                 (9, Event::Progressed, ""),
                 (9, Event::Terminate, "kill"),
@@ -63,7 +72,7 @@ fn stories_of_a_program_that_runs_alone() {
                     9,
                     Event::Exited {
                         code: 137,
-                        is_finished: false,
+                        training: Training::Unknown,
                     },
                     "end 143",
                 ),
@@ -74,7 +83,7 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (7, Event::Saved, "saved=10007 in 2"),
+                (7, SAVED, "saved=10007 in 2"),
                 (7, EXITED, "say"),
                 (20, Event::Tick, ""),
                 (37, Event::Tick, "look"),
@@ -87,7 +96,7 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (7, Event::Saved, "saved=10007 in 2"),
+                (7, SAVED, "saved=10007 in 2"),
                 (7, FINISHED, "end 0"),
             ],
         ),
@@ -115,23 +124,23 @@ fn stories_of_a_program_that_runs_alone() {
             "saves of its own accord before it was ready",
             &[
                 (5, ASKED, ""),
-                (6, Event::Saved, "saved=10006"),
+                (6, SAVED, "saved=10006"),
                 (7, Event::Ready, ""),
                 (7, EXITED, "say"),
             ],
         ),
         (
             "saves that nobody asked for",
-            &[(5, Event::Saved, "note"), (6, EXITED, "end 3")],
+            &[(5, SAVED, "note"), (6, EXITED, "end 3")],
         ),
         (
             "a save again after the one that was asked for",
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (6, Event::Acknowledged, ""),
-                (16, Event::Saved, "note"),
+                (16, SAVED, "note"),
                 (17, Event::Terminate, "kill"),
             ],
         ),
@@ -140,7 +149,7 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (1, ASKED, ""),
                 (1, Event::Ready, "pass say"),
-                (2, Event::Saved, "saved=10005 in 1"),
+                (2, SAVED, "saved=10005 in 1"),
             ],
         ),
         (
@@ -148,10 +157,10 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (8, ASKED, ""),
                 (8, Event::Ready, "pass say"),
-                (9, Event::Saved, "saved=10009 in 1"),
+                (9, SAVED, "saved=10009 in 1"),
             ],
         ),
         (
@@ -159,7 +168,7 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (6, EXITED, "say"),
                 (8, ASKED, "saved=10008"),
             ],
@@ -179,7 +188,7 @@ fn stories_of_a_program_that_runs_alone() {
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
                 (6, CALLED_OFF, ""),
-                (7, Event::Saved, "note"),
+                (7, SAVED, "note"),
                 (7, EXITED, "say resume"),
                 (9, EXITED, "end 3"),
             ],
@@ -189,7 +198,7 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (7, CALLED_OFF, ""),
                 (80, EXITED, "end 3"),
             ],
@@ -199,7 +208,7 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (7, CALLED_OFF, ""),
                 (8, Event::Progressed, ""),
                 (9, EXITED, "end 3"),
@@ -210,12 +219,12 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (6, EXITED, "say"),
                 (9, CALLED_OFF, "say resume"),
                 (15, ASKED, ""),
                 (15, Event::Ready, "pass say"),
-                (16, Event::Saved, "saved=10016 in 1"),
+                (16, SAVED, "saved=10016 in 1"),
                 (16, EXITED, "say"),
                 (46, Event::Tick, "look"),
                 (46, CHECKED_OFF, "say resume"),
@@ -226,7 +235,7 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (6, Event::Acknowledged, ""),
                 (7, CALLED_OFF, ""),
                 (8, Event::Terminate, ""),
@@ -241,7 +250,7 @@ fn stories_of_a_program_that_runs_alone() {
                     9,
                     Event::Exited {
                         code: 0,
-                        is_finished: false,
+                        training: Training::Unknown,
                     },
                     "end 143",
                 ),
@@ -252,7 +261,7 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (7, Event::Terminate, ""),
             ],
         ),
@@ -271,7 +280,7 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (6, EXITED, "say"),
                 (700, Event::Tick, "look"),
                 (731, Event::Tick, "say resume"),
@@ -282,10 +291,10 @@ fn stories_of_a_program_that_runs_alone() {
             &[
                 (5, UNKNOWN, "say"),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (7, UNKNOWN, ""),
                 (7, Event::Ready, "pass say"),
-                (8, Event::Saved, "saved=10008 in 1"),
+                (8, SAVED, "saved=10008 in 1"),
                 (8, EXITED, "say"),
                 (9, UNKNOWN, "saved=10009"),
                 (639, Event::Tick, "say resume"),
@@ -309,6 +318,150 @@ fn stories_of_a_program_that_runs_alone() {
 }
 
 #[test]
+fn stories_of_drills() {
+    let stories: &[(&str, Story)] = &[
+        (
+            "saves and goes on; the next one is asked anew",
+            &[
+                (5, Event::Drill, ""),
+                (5, Event::Drill, ""),
+                (5, Event::Ready, "pass say"),
+                (7, SAVED, "saved=10007 in 2"),
+                (8, Event::Acknowledged, ""),
+                (9, Event::Drill, ""),
+                (9, Event::Ready, "pass say"),
+                (10, Event::Terminate, ""),
+            ],
+        ),
+        (
+            "saves and ends: starts again at once",
+            &[
+                (5, Event::Drill, ""),
+                (5, Event::Ready, "pass say"),
+                (7, SAVED, "saved=10007 in 2"),
+                (7, EXITED, "say resume"),
+            ],
+        ),
+        (
+            "dies of the signal: starts again",
+            &[
+                (5, Event::Drill, ""),
+                (5, Event::Ready, "pass say"),
+                (6, DIED, "say resume"),
+            ],
+        ),
+        (
+            "fails long after a drill that it did not answer",
+            &[
+                (5, Event::Drill, ""),
+                (5, Event::Ready, "pass say"),
+                (600, DIED, "say end 138"),
+            ],
+        ),
+        (
+            "finishes during a drill",
+            &[
+                (5, Event::Drill, ""),
+                (5, Event::Ready, "pass say"),
+                (6, FINISHED, "end 0"),
+            ],
+        ),
+        (
+            "a request that comes while it saves is served by that save",
+            &[
+                (5, Event::Drill, ""),
+                (5, Event::Ready, "pass say"),
+                (6, ASKED, ""),
+                (6, Event::Ready, ""),
+                (7, SAVED, "saved=10007 in 2"),
+                (7, EXITED, "say"),
+                (9, Event::Terminate, "end 143"),
+            ],
+        ),
+        (
+            "a request that comes after it asks again",
+            &[
+                (5, Event::Drill, ""),
+                (5, Event::Ready, "pass say"),
+                (7, SAVED, "saved=10007 in 2"),
+                (8, ASKED, ""),
+                (8, Event::Ready, "pass say"),
+            ],
+        ),
+        (
+            "one that comes during a request, or after its save, asks nothing",
+            &[
+                (5, ASKED, ""),
+                (5, Event::Ready, "pass say"),
+                (6, Event::Drill, ""),
+                (6, Event::Ready, ""),
+                (7, SAVED, "saved=10007 in 2"),
+                (8, Event::Drill, ""),
+                (8, Event::Ready, ""),
+                (9, EXITED, "say"),
+                (9, Event::Drill, "saved=10009"),
+            ],
+        ),
+    ];
+    tell(ALONE, stories);
+    let mute: Story = &[
+        (5, Event::Drill, ""),
+        (5, Event::Ready, "pass say"),
+        (6, EXITED, "end 3"),
+    ];
+    tell(MUTE, &[("a rank that does not speak passes it on", mute)]);
+    let cannot = Circumstances {
+        can_ask: false,
+        ..ALONE
+    };
+    tell(cannot, &[("nothing makes it save", &[(5, Event::Drill, "say")])]);
+}
+
+#[test]
+fn stories_of_ends_without_a_save() {
+    let asked: [(u64, Event, &str); 2] = [(5, ASKED, ""), (5, Event::Ready, "pass say")];
+    let table: [(&str, Event, &str); 4] = [
+        (
+            "epochs are left: back into the queue",
+            ENDED_UNFINISHED,
+            "say requeue",
+        ),
+        (
+            "it may be finished or not",
+            Event::Exited {
+                code: 0,
+                training: Training::Unknown,
+            },
+            "say end 0",
+        ),
+        ("a failure is shown as one", DIED, "say end 138"),
+        ("finished", FINISHED, "end 0"),
+    ];
+    for (name, event, expected) in table {
+        let mut machine = Machine::new(ALONE);
+        for (second, event, _) in asked {
+            _ = machine.on(event, at(second));
+        }
+        let done: Vec<_> = machine.on(event, at(6)).iter().map(shown).collect();
+        assert_eq!(done.join(" "), expected, "{name}");
+    }
+}
+
+#[test]
+fn the_time_that_a_checkpoint_lay_still_is_no_part_of_the_save() {
+    let mut machine = Machine::new(ALONE);
+    _ = machine.on(ASKED, at(10));
+    _ = machine.on(Event::Ready, at(10));
+    let ago = Duration::from_secs(5);
+    let done: Vec<_> = machine
+        .on(Event::Saved { ago }, at(18))
+        .iter()
+        .map(shown)
+        .collect();
+    assert_eq!(done, ["saved=10013 in 3"]);
+}
+
+#[test]
 fn stories_of_others() {
     tell(
         MUTE,
@@ -328,7 +481,7 @@ fn stories_of_others() {
             &[
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
-                (6, Event::Saved, "saved=10006 in 1"),
+                (6, SAVED, "saved=10006 in 1"),
                 (6, EXITED, "say"),
                 (9, CALLED_OFF, "say requeue"),
                 (10, Event::Terminate, "end 143"),
@@ -347,6 +500,23 @@ fn stories_of_others() {
     );
     tell(
         Circumstances {
+            can_ask: false,
+            ..ALONE
+        },
+        &[(
+            "it says only later that it can save",
+            &[
+                (5, ASKED, ""),
+                (6, Event::CanSave, "look"),
+                (6, CHECKED, ""),
+                (6, Event::Ready, "pass say"),
+                (7, Event::CanSave, ""),
+                (8, SAVED, "saved=10008 in 2"),
+            ],
+        )],
+    );
+    tell(
+        Circumstances {
             save: SaveKind::Epoch,
             ..ALONE
         },
@@ -356,7 +526,7 @@ fn stories_of_others() {
                 (5, ASKED, ""),
                 (5, Event::Ready, "pass say"),
                 (50, Event::Progressed, ""),
-                (53, Event::Saved, "saved=10053 in 3"),
+                (53, SAVED, "saved=10053 in 3"),
             ],
         )],
     );
@@ -366,13 +536,16 @@ fn tell(circumstances: Circumstances, stories: &[(&str, Story)]) {
     for (name, story) in stories {
         let mut machine = Machine::new(circumstances);
         for (step, (second, event, expected)) in story.iter().enumerate() {
-            let now = Now {
-                monotonic: Duration::from_secs(*second),
-                unix: UnixTime(START_UNIX + i64::try_from(*second).expect("small")),
-            };
-            let done: Vec<_> = machine.on(*event, now).iter().map(shown).collect();
+            let done: Vec<_> = machine.on(*event, at(*second)).iter().map(shown).collect();
             assert_eq!(done.join(" "), *expected, "{name}, step {step}: {event:?}");
         }
+    }
+}
+
+fn at(second: u64) -> Now {
+    Now {
+        monotonic: Duration::from_secs(second),
+        unix: UnixTime(START_UNIX + i64::try_from(second).expect("small")),
     }
 }
 

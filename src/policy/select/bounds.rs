@@ -6,7 +6,8 @@ use super::bound;
 use super::build;
 use super::problem::Problem;
 use super::promise::{self, Order};
-use super::search::{self, Search};
+use super::search::Search;
+use super::spare;
 use super::trial::{Budget, Found, Trial};
 
 /// Looks at nodes that the search without a bound may take, beside one or two passes over the whole cluster.
@@ -202,7 +203,7 @@ fn everybody(whole: &Problem<'_>, prices: &[f64]) -> Option<Found> {
         }
     }
     trial.fits().then(|| {
-        search::give_back(&mut trial, prices);
+        spare::give_back(&mut trial, prices);
         trial.found()
     })
 }

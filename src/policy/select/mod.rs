@@ -11,7 +11,7 @@
 //! 4. [`search`]: parts of the set are given up and built anew, as long as the budget lasts.
 //!    [`bounds`] does 2 to 4 again with bounds on the waiting time, where that may pay.
 //! 5. [`exact`]: where few jobs come into question every set that may be better is tried.
-//! 6. [`search::give_back`]: whoever is not needed is spared. So Slurm, which picks from exactly these victims, needs all.
+//! 6. [`spare::give_back`]: whoever is not needed is spared. So Slurm, which picks from exactly these victims, needs all.
 //!
 //! Every stage is bounded by a number of looks at nodes ([`Budget`]), not by a clock: same input, same set.
 
@@ -26,6 +26,7 @@ mod problem;
 mod promise;
 mod search;
 mod soonest;
+mod spare;
 mod trial;
 
 use super::facts::RunningJob;
@@ -97,7 +98,7 @@ pub fn select(
     for origin in &best.victims {
         trial.set(part.place(*origin)?, true);
     }
-    search::give_back(&mut trial, &part.prices(f64::INFINITY));
+    spare::give_back(&mut trial, &part.prices(f64::INFINITY));
     let nodes = demand.choose(trial.offers().collect())?;
     let (total_gpu_s, ready_s) = part.total(trial.gone.iter().copied());
     let found = trial.found().victims.into_iter().map(|origin| {

@@ -328,10 +328,13 @@ fn undominated(terms: &[Terms]) -> SmallVec<[Terms; 2]> {
             .total_cmp(&b.ready_s)
             .then_with(|| a.price_gpu_s.total_cmp(&b.price_gpu_s))
     });
-    let mut cheapest = f64::INFINITY;
+    // The first stays whatever it costs: there is a way to stop this job, however dear.
+    let mut cheapest = None;
     sorted.retain(|terms| {
-        let better = terms.price_gpu_s < cheapest;
-        cheapest = cheapest.min(terms.price_gpu_s);
+        let better = cheapest.is_none_or(|cheapest| terms.price_gpu_s < cheapest);
+        if better {
+            cheapest = Some(terms.price_gpu_s);
+        }
         better
     });
     sorted

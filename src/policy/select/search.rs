@@ -4,6 +4,7 @@
 use super::build::{self, BestDeed, Deeds};
 use super::dice::Dice;
 use super::problem::Problem;
+use super::spare::{give_back, give_back_nodes, give_back_of};
 use super::trial::{Budget, Found, Trial};
 
 /// Nodes whose victims are given up at once, at most.
@@ -12,57 +13,6 @@ const RUINED_MAX: usize = 4;
 const PUSHED_OF: usize = 3;
 /// Prices are blurred by up to this part, so that the same ruin is not rebuilt the same way.
 const BLUR: f64 = 0.4;
-
-/// Brings back everybody whose leaving is not needed, the dearest at `prices` first.
-pub fn give_back(trial: &mut Trial<'_, '_>, prices: &[f64]) {
-    let all: Vec<u32> = trial.gone.iter().copied().collect();
-    give_back_of(trial, prices, all);
-}
-
-fn give_back_of(trial: &mut Trial<'_, '_>, prices: &[f64], mut of: Vec<u32>) {
-    of.sort_by(|a, b| {
-        let price = |job: u32| prices[job as usize];
-        price(*b).total_cmp(&price(*a)).then(b.cmp(a))
-    });
-    for job in of {
-        trial.set(job, false);
-        if !trial.fits() {
-            trial.set(job, true);
-        }
-    }
-}
-
-/// Brings back all who are on one node only, node by node where that can be, beginning with those that cost most.
-fn give_back_nodes(trial: &mut Trial<'_, '_>, prices: &[f64]) {
-    let mut nodes: Vec<(u32, f64)> = Vec::new();
-    let alone = |trial: &Trial<'_, '_>, job: u32| match trial.job(job).sites[..] {
-        [at] => Some(at),
-        _ => None,
-    };
-    for job in &trial.gone {
-        if let Some(at) = alone(trial, *job) {
-            match nodes.iter_mut().find(|(node, _)| *node == at) {
-                Some((_, price)) => *price += prices[*job as usize],
-                None => nodes.push((at, prices[*job as usize])),
-            }
-        }
-    }
-    nodes.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    for (at, _) in nodes {
-        let here = trial.site(at as usize).here.iter().map(|(job, _)| *job);
-        let group: Vec<u32> = here
-            .filter(|job| trial.is_gone(*job) && alone(trial, *job).is_some())
-            .collect();
-        for job in &group {
-            trial.set(*job, false);
-        }
-        if !trial.fits() {
-            for job in group {
-                trial.set(job, true);
-            }
-        }
-    }
-}
 
 /// The search on one choice, with all victims ready by one time.
 pub struct Search<'p, 'a> {

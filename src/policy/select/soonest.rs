@@ -2,7 +2,7 @@
 //! Without stopping anybody: when enough jobs have ended by themselves.
 
 use super::problem::Problem;
-use super::search::give_back;
+use super::spare::give_back;
 use super::trial::Trial;
 use super::{Candidate, Terms};
 use crate::policy::facts::RunningJob;

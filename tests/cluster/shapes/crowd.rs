@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Saves when asked, at once, and stays.
 const SAVER: &str = r#"
 me=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}
-save() { scontrol update JobId=${me:-$SLURM_JOB_ID} Comment="signal=USR1@batch saved=$(date +%s)"; }
+save() { scontrol update JobId=${me:-$SLURM_JOB_ID} Comment="signal=USR1@batch ${PRIORITY:+priority=$PRIORITY }saved=$(date +%s)"; }
 trap save USR1
 sleep 100000 &
 echo "$SLURM_JOB_ID up restart ${SLURM_RESTART_COUNT:-0}"
@@ -30,6 +30,14 @@ impl Member {
             name: name.to_owned(),
             options: options.into_iter().map(Into::into).collect(),
         }
+    }
+
+    /// With a priority: the larger, the dearer.
+    pub fn worth(mut self, priority: u8) -> Self {
+        self.options
+            .push(format!("--comment=signal=USR1@batch priority={priority}"));
+        self.options.push(format!("--export=ALL,PRIORITY={priority}"));
+        self
     }
 }
 
@@ -169,6 +177,29 @@ impl<'a> Crowd<'a> {
             true => Ok(()),
             false => Err(format!("{} shapes went wrong: {}", faults.len(), faults.join(", ")).into()),
         }
+    }
+
+    /// Tries one shape; who made way, or what the log says.
+    pub fn try_one(&self, shape: &Shape) -> Outcome<String> {
+        let told = self.try_shape(shape)?;
+        self.settle()?;
+        Ok(told)
+    }
+
+    /// This member ends.
+    pub fn leave(&mut self, name: &str) -> Outcome {
+        let leaving: Vec<JobId> = self.numbers(name);
+        for job in leaving {
+            self.cluster.ask("scancel", &[&job.to_string()])?;
+            self.names.remove(&job);
+        }
+        Ok(())
+    }
+
+    /// The numbers of the member's jobs.
+    pub fn numbers(&self, name: &str) -> Vec<JobId> {
+        let of_it = self.names.iter().filter(|(_, known)| *known == name);
+        of_it.map(|(job, _)| *job).collect()
     }
 
     fn try_shape(&self, shape: &Shape) -> Outcome<String> {

@@ -57,6 +57,7 @@ fn job(id: u32, nodes: &[u32], held: &Amounts, traits: JobTraits) -> RunningJob 
         id: JobId(id),
         array: None,
         user: OTHER,
+        labels: Default::default(),
         start: UnixTime(1),
         end: None,
         preempt_time: None,

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What all plans of one moment have in common: what is believed of each running job, and what it costs to stop it.
+
+use super::belief::{Belief, believe_all};
+use super::cost::{Cost, Rates, typical_save_age};
+use super::eligibility::{Refusal, SaveWay, examine};
+use super::facts::Facts;
+use super::settings::Settings;
+use smallvec::SmallVec;
+use std::cell::OnceCell;
+
+/// The ways in which a job may be stopped, each with what it costs.
+pub type PricedWays = SmallVec<[(SaveWay, Cost); 2]>;
+
+/// Facts and settings, and what follows from them whoever is urgent. All of that is worked out when it is first asked for,
+/// and then kept.
+#[derive(Debug)]
+pub struct Outlook<'a> {
+    /// The cluster.
+    pub facts: &'a Facts,
+    /// The site's settings.
+    pub settings: &'a Settings,
+    beliefs: OnceCell<Vec<Belief>>,
+    /// While jobs may not be stopped unsaved, and once they may.
+    ways: [OnceCell<Vec<Result<PricedWays, Refusal>>>; 2],
+}
+
+impl<'a> Outlook<'a> {
+    /// Nothing is worked out yet.
+    pub fn new(facts: &'a Facts, settings: &'a Settings) -> Self {
+        Self {
+            facts,
+            settings,
+            beliefs: OnceCell::new(),
+            ways: Default::default(),
+        }
+    }
+
+    /// What is believed of each running job, in the order of the facts.
+    pub fn beliefs(&self) -> &[Belief] {
+        self.beliefs
+            .get_or_init(|| believe_all(self.facts, self.settings))
+    }
+
+    /// In what ways each running job may be stopped, in the order of the facts; or the rule that protects it.
+    /// `patience_over`: it may also be stopped unsaved, if the site allows that at all.
+    pub fn ways(&self, patience_over: bool) -> &[Result<PricedWays, Refusal>] {
+        self.ways[usize::from(patience_over)].get_or_init(|| {
+            let rates = Rates {
+                now: self.facts.now,
+                gres: &self.facts.gres,
+                victims: &self.settings.victims,
+                typical_age_s: typical_save_age(self.facts.now, self.beliefs().iter()),
+            };
+            let jobs = self.facts.running.iter().zip(self.beliefs());
+            jobs.map(|(job, belief)| {
+                let ways = examine(job, belief, self.facts.now, patience_over, self.settings)?;
+                let priced = ways.into_iter().map(|way| (way, rates.cost(job, belief, &way)));
+                Ok(priced.collect())
+            })
+            .collect()
+        })
+    }
+}

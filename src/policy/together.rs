@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The plan for a heterogeneous job: one set of victims after which all components fit at once, on nodes of their own.
+//!
+//! Component after component is given the set that is best for it, as if it were alone on what the earlier ones left:
+//! their victims are gone already and cost nothing more, their nodes are taken, and the waiting for them is waited
+//! anyway. That depends on the order, so several are tried. In the end everybody is spared without whom all components
+//! fit as well. How far this may be from the best is in `docs/policy.md`.
+
+use super::facts::WaitingJob;
+use super::fit::{Demand, Ledger};
+use super::ids::NodeIndex;
+use super::outlook::Outlook;
+use super::places::{self, Places};
+use super::plan::{Case, ComponentPlace, Constraints, Outcome, Plan};
+use super::select::{Candidate, Selection, Terms, select};
+use std::collections::BTreeSet;
+
+/// With more jobs than this that may be stopped, not all sets are tried.
+const EXACT_JOBS_MAX: usize = 28;
+/// So many sets are tried at most.
+const EXACT_SETS_MAX: usize = 2000;
+
+/// Decides what to do for the heterogeneous job of `components` (by offset), given what `ledger` says is free.
+pub fn plan(
+    outlook: &Outlook<'_>,
+    ledger: &Ledger,
+    components: &[&WaitingJob],
+    constraints: &Constraints,
+) -> Outcome {
+    let demands: Vec<Demand> = components.iter().map(|job| Demand::of(&job.request)).collect();
+    let demands = places::apart(&demands);
+    if let Some(places) = places::find(ledger, &demands) {
+        return Outcome::Fits {
+            nodes: places.concat(),
+        };
+    }
+    let may_use = |node| demands.iter().any(|demand| demand.may_use(node));
+    let case = Case::new(outlook, ledger, components[0], constraints, may_use);
+    let field = case.field();
+    let choice = Choice {
+        ledger,
+        demands: &demands,
+        candidates: &field.candidates,
+        wait_weight: outlook.settings.urgent.wait_weight,
+    };
+    match choice.best() {
+        Some((selection, places)) => Outcome::Stop(Plan {
+            components: components
+                .iter()
+                .zip(places)
+                .map(|(job, nodes)| ComponentPlace { job: job.id, nodes })
+                .collect(),
+            ..case.plan(selection, field)
+        }),
+        None => Outcome::NoSet {
+            refused: field.refused,
+        },
+    }
+}
+
+/// What a set is chosen from.
+struct Choice<'a> {
+    ledger: &'a Ledger,
+    demands: &'a [Demand],
+    candidates: &'a [Candidate<'a>],
+    wait_weight: f64,
+}
+
+/// A set, as places among the candidates, in order.
+type Set = BTreeSet<usize>;
+
+impl Choice<'_> {
+    fn best(&self) -> Option<(Selection, Places)> {
+        let everybody: Set = (0..self.candidates.len()).collect();
+        // Most often, where there is no set, this alone shows it.
+        let at_all = places::find(&self.without(&everybody), self.demands)?;
+        let mut at_least_gpu_s: f64 = 0.0;
+        let mut best: Option<(f64, Set)> = None;
+        let mut sets: Vec<Set> = places::orders(self.demands)
+            .iter()
+            .filter_map(|order| self.in_turn(self.demands, order, &mut at_least_gpu_s))
+            .collect();
+        if sets.is_empty() {
+            sets.extend(self.on_places(&at_all));
+        }
+        for set in sets {
+            self.keep_better(&mut best, self.give_back(set));
+        }
+        let few = self.candidates.len() <= EXACT_JOBS_MAX;
+        if few && self.try_cheapest(&mut best) && places::are_few(self.demands) {
+            at_least_gpu_s = best.as_ref()?.0;
+        }
+        let (total_gpu_s, set) = best?;
+        let places = places::find(&self.without(&set), self.demands)?;
+        let selection = Selection {
+            victims: self.terms(&set).1,
+            nodes: places.concat(),
+            total_gpu_s,
+            at_least_gpu_s: at_least_gpu_s.min(total_gpu_s),
+        };
+        Some((selection, places))
+    }
+
+    fn keep_better(&self, best: &mut Option<(f64, Set)>, set: Set) {
+        let (total, _) = self.terms(&set);
+        // Of two that cost the same, the one with the lower ids.
+        let beats = |(least, known): &(f64, Set)| match total - least {
+            less if less < -slack(*least) => true,
+            more if more > slack(*least) => false,
+            _ => set < *known,
+        };
+        if best.as_ref().is_none_or(beats) {
+            *best = Some((total, set));
+        }
+    }
+
+    /// Tries all sets by their prices, the cheapest first, as long as one may be better than `best`; `false` if there are
+    /// too many.
+    fn try_cheapest(&self, best: &mut Option<(f64, Set)>) -> bool {
+        let mut by_price: Vec<(f64, usize)> = (0..self.candidates.len())
+            .map(|at| (self.price(at), at))
+            .collect();
+        by_price.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        // Each set is reached once: from the one with its last member in the place before, or from the one without it.
+        let mut next: Vec<(f64, Vec<usize>)> = by_price
+            .first()
+            .map(|first| (first.0, vec![0]))
+            .into_iter()
+            .collect();
+        for _ in 0..EXACT_SETS_MAX {
+            let cheapest = (0..next.len()).min_by(|a, b| next[*a].0.total_cmp(&next[*b].0));
+            let Some((price, places)) = cheapest.map(|at| next.swap_remove(at)) else {
+                return true;
+            };
+            if best
+                .as_ref()
+                .is_some_and(|(least, _)| price > least + slack(*least))
+            {
+                return true;
+            }
+            let set: Set = places.iter().map(|place| by_price[*place].1).collect();
+            let no_dearer = best
+                .as_ref()
+                .is_none_or(|(least, _)| self.terms(&set).0 <= least + slack(*least));
+            if no_dearer && places::find(&self.without(&set), self.demands).is_some() {
+                self.keep_better(best, self.give_back(set));
+            }
+            if let Some(last) = places.last().copied().filter(|last| last + 1 < by_price.len()) {
+                let mut longer = places.clone();
+                longer.push(last + 1);
+                next.push((price + by_price[last + 1].0, longer));
+                let mut moved = places;
+                moved.pop();
+                moved.push(last + 1);
+                next.push((price - by_price[last].0 + by_price[last + 1].0, moved));
+            }
+        }
+        false
+    }
+
+    /// The least that it costs to stop the candidate in place `at`.
+    fn price(&self, at: usize) -> f64 {
+        let prices = self.candidates[at].terms.iter().map(|terms| terms.price_gpu_s);
+        prices.fold(f64::INFINITY, f64::min)
+    }
+
+    /// Gives each of `demands` its best set in this order. Raises `at_least_gpu_s` to what the first one costs at least
+    /// when it is alone: the others make that no less.
+    fn in_turn(&self, demands: &[Demand], order: &[usize], at_least_gpu_s: &mut f64) -> Option<Set> {
+        let mut ledger = self.ledger.clone();
+        let mut taken: BTreeSet<NodeIndex> = BTreeSet::new();
+        let mut gone = Set::new();
+        let mut waited_s: f64 = 0.0;
+        for (turn, &at) in order.iter().enumerate() {
+            let demand = demands[at].on(|node| !taken.contains(&node));
+            if let Some(nodes) = ledger.fits(&demand) {
+                taken.extend(nodes);
+                continue;
+            }
+            let (origins, left) = self.left(&gone, waited_s);
+            let found: Vec<Selection> = demand
+                .ways()
+                .filter_map(|way| select(&ledger, way, &left, self.wait_weight))
+                .collect();
+            if turn == 0 {
+                let bounds = found.iter().map(|selection| selection.at_least_gpu_s);
+                *at_least_gpu_s = at_least_gpu_s.max(bounds.fold(f64::INFINITY, f64::min));
+            }
+            let best = found
+                .into_iter()
+                .min_by(|a, b| a.total_gpu_s.total_cmp(&b.total_gpu_s))?;
+            let mut ready_s: f64 = 0.0;
+            for &(place, way) in &best.victims {
+                ledger.release(left[place].job);
+                gone.insert(origins[place]);
+                ready_s = ready_s.max(left[place].terms[way].ready_s);
+            }
+            waited_s += ready_s;
+            taken.extend(best.nodes);
+        }
+        Some(gone)
+    }
+
+    /// Who is still there, with their places among all candidates, where `waited_s` are waited anyway.
+    fn left(&self, gone: &Set, waited_s: f64) -> (Vec<usize>, Vec<Candidate<'_>>) {
+        let left = self.candidates.iter().enumerate();
+        left.filter(|(at, _)| !gone.contains(at))
+            .map(|(at, candidate)| {
+                let terms = candidate.terms.iter().map(|terms| Terms {
+                    ready_s: (terms.ready_s - waited_s).max(0.0),
+                    ..*terms
+                });
+                let terms = terms.collect();
+                (at, Candidate { terms, ..*candidate })
+            })
+            .unzip()
+    }
+
+    /// Where no order does: the best set for each on `places`, where all fit once everybody is gone.
+    fn on_places(&self, places: &[Vec<NodeIndex>]) -> Option<Set> {
+        let on = |(demand, nodes): (&Demand, &Vec<NodeIndex>)| demand.on(|node| nodes.contains(&node));
+        let demands: Vec<Demand> = self.demands.iter().zip(places).map(on).collect();
+        let given: Vec<usize> = (0..demands.len()).collect();
+        // What these cost says nothing of other nodes.
+        self.in_turn(&demands, &given, &mut 0.0)
+    }
+
+    /// Spares everybody without whom all components fit as well, beginning with the dearest.
+    fn give_back(&self, mut set: Set) -> Set {
+        let mut dearest: Vec<usize> = set.iter().copied().collect();
+        dearest.sort_by(|a, b| self.price(*b).total_cmp(&self.price(*a)).then(b.cmp(a)));
+        loop {
+            let before = set.len();
+            for at in &dearest {
+                if set.remove(at) && places::find(&self.without(&set), self.demands).is_none() {
+                    set.insert(*at);
+                }
+            }
+            // Where there are so many nodes that they are not shared out in every way, one that was needed may not be so
+            // without another one.
+            if set.len() == before {
+                return set;
+            }
+        }
+    }
+
+    fn without(&self, gone: &Set) -> Ledger {
+        let mut ledger = self.ledger.clone();
+        for at in gone {
+            ledger.release(self.candidates[*at].job);
+        }
+        ledger
+    }
+
+    /// What it costs to stop `set`, with the waiting for the last one, in the cheapest way; and which way that is of each.
+    fn terms(&self, set: &Set) -> (f64, Vec<(usize, usize)>) {
+        let mut times: Vec<f64> = set
+            .iter()
+            .flat_map(|at| self.candidates[*at].terms.iter().map(|terms| terms.ready_s))
+            .collect();
+        times.sort_by(f64::total_cmp);
+        times.dedup();
+        let by = |ready_s: f64| {
+            let mut total = self.wait_weight * ready_s;
+            let mut ways = Vec::with_capacity(set.len());
+            for at in set {
+                let in_time = self.candidates[*at].terms.iter().enumerate();
+                let in_time = in_time.filter(|(_, terms)| terms.ready_s <= ready_s);
+                let (way, terms) =
+                    in_time.min_by(|(_, a), (_, b)| a.price_gpu_s.total_cmp(&b.price_gpu_s))?;
+                total += terms.price_gpu_s;
+                ways.push((*at, way));
+            }
+            Some((total, ways))
+        };
+        let all = times.into_iter().filter_map(by);
+        // Nobody in the set: nothing to pay, nothing to wait for.
+        all.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default()
+    }
+}
+
+/// Sums in another order differ by as little as this.
+fn slack(total: f64) -> f64 {
+    1e-9 * (1.0 + total.abs())
+}
