@@ -214,8 +214,6 @@ impl Output {
             let mut buffer = vec![0; 64 * 1024];
             while !relays.is_empty() {
                 wait_for_any(&relays);
-                // So, many small writes wake this thread only now and then, and a fast output is read only in part.
-                let _ = is_ending.recv_timeout(LOOK_INTERVAL);
                 relays.retain_mut(|(stream, relay)| {
                     let take = |bytes: &[u8]| lock(&reader).feed_stream(*stream, bytes);
                     let goes_on = read_burst(&mut relay.copy, &mut buffer, take);
@@ -227,6 +225,8 @@ impl Output {
                 });
                 let news = heard(&mut lock(&reader));
                 changed(news);
+                // So, many small writes wake this thread only now and then, and a fast output is read only in part.
+                let _ = is_ending.recv_timeout(LOOK_INTERVAL);
             }
             drop(done);
         });
