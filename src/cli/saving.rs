@@ -12,6 +12,7 @@ const REGEX_BYTES_MAX: usize = 1024 * 1024;
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Saving")]
+#[group(skip)]
 pub(super) struct Args {
     /// Signal that makes the program save its model, such as USR1; `none` if there is none
     ///
