@@ -131,7 +131,7 @@ fn verdicts(facts: &mut Facts, mut book: Book, mut settings: Settings, id: JobId
     let mut verdicts = Vec::new();
     step_and_tell(&mut book, facts, &settings, &mut |decision| {
         if decision.urgent == id {
-            verdicts.push(Verdict::Decided(decision.outcome));
+            verdicts.push(Verdict::Decided(decision.outcome.clone()));
         }
     });
     if verdicts.is_empty() {

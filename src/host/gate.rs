@@ -2,7 +2,8 @@
 //! The gate: which running jobs Slurm may preempt for which urgent job.
 //!
 //! Slurm asks once for every running job and every waiting one, under its write lock, and the shim hands on what is
-//! asked for urgent ones. So a look-up is one atomic load while no gate is open, and two hash look-ups in an immutable table otherwise. Only the planner writes.
+//! asked for urgent ones. So a look-up is one atomic load while no gate is open, and two hash look-ups in an immutable
+//! table otherwise. Only the planner writes.
 
 use crate::policy::ids::JobId;
 use crate::policy::units::UnixTime;

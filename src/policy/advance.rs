@@ -240,17 +240,16 @@ impl<'a> Advance<'a> {
             sunk: campaign.active().map(|asked| asked.job).collect(),
             patience_over: self.facts.now - party.submit() > self.settings.urgent.patience_s,
         };
-        let outcome = party.plan(self.outlook, self.ledger, &constraints);
-        let plan = match &outcome {
+        match self.decide(party, &constraints) {
             Outcome::Stop(plan) => {
                 campaign.hopeless_since = None;
-                self.say(campaign.urgent, notes::plan(plan, self.facts));
-                Some(plan.clone())
+                self.say(campaign.urgent, notes::plan(&plan, self.facts));
+                Some(plan)
             }
             Outcome::NoSet { refused } => {
                 let since = *campaign.hopeless_since.get_or_insert(self.facts.now);
                 if self.facts.now - since >= HOPELESS_MAX_S {
-                    self.say(campaign.urgent, notes::no_set(campaign.urgent, refused));
+                    self.say(campaign.urgent, notes::no_set(campaign.urgent, &refused));
                     for asked in &mut campaign.victims {
                         asked.stance = Stance::LetOff;
                     }
@@ -259,18 +258,22 @@ impl<'a> Advance<'a> {
             }
             Outcome::Wait(wait) => {
                 // Jobs end by themselves so soon that nobody else need make way.
-                self.say(campaign.urgent, notes::wait(wait));
+                self.say(campaign.urgent, notes::wait(&wait));
                 release(campaign, self.facts.now, self.actions);
                 None
             }
             // The caller has just seen that it does not fit.
             Outcome::Fits { .. } => None,
-        };
+        }
+    }
+
+    fn decide(&mut self, party: &Party<'_>, constraints: &Constraints) -> Outcome {
+        let outcome = party.plan(self.outlook, self.ledger, constraints);
         (self.listener)(Decision {
-            urgent: campaign.urgent,
-            outcome,
+            urgent: party.id(),
+            outcome: &outcome,
         });
-        plan
+        outcome
     }
 
     /// Who is in the plan stays or is asked; who is not is let off.
@@ -383,16 +386,10 @@ impl<'a> Advance<'a> {
             barred,
             ..Constraints::default()
         };
-        let outcome = party.plan(self.outlook, self.ledger, &constraints);
-        let plan = match &outcome {
-            Outcome::Stop(plan) => Some(plan.clone()),
+        match self.decide(party, &constraints) {
+            Outcome::Stop(plan) => Some(plan),
             Outcome::Fits { .. } | Outcome::Wait(_) | Outcome::NoSet { .. } => None,
-        };
-        (self.listener)(Decision {
-            urgent: party.id(),
-            outcome,
-        });
-        plan
+        }
     }
 
     fn ask(&mut self, campaign: &mut Campaign, victim: &Victim) {

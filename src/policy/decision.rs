@@ -5,13 +5,13 @@ use super::ids::JobId;
 use super::plan::Outcome;
 
 /// What was decided for one urgent job, or for one task of an urgent array.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Decision {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision<'a> {
     /// For whom.
     pub urgent: JobId,
     /// What.
-    pub outcome: Outcome,
+    pub outcome: &'a Outcome,
 }
 
 /// Is told of each decision as it is made.
-pub type Listener<'a> = dyn FnMut(Decision) + 'a;
+pub type Listener<'a> = dyn FnMut(Decision<'_>) + 'a;

@@ -10,6 +10,7 @@ use super::plan::{Constraints, Outcome, plan_within};
 use super::request::Request;
 use super::together;
 use super::units::UnixTime;
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -20,6 +21,8 @@ pub struct Party<'a> {
     components: Vec<&'a WaitingJob>,
     /// Not all components of the heterogeneous job are here.
     incomplete: bool,
+    /// See [`Party::demands`].
+    demands: OnceCell<Vec<Demand>>,
 }
 
 impl<'a> Party<'a> {
@@ -39,6 +42,7 @@ impl<'a> Party<'a> {
             parties.push(Self {
                 components: vec![job],
                 incomplete: false,
+                demands: OnceCell::new(),
             });
         }
         for party in &mut parties {
@@ -116,25 +120,25 @@ impl<'a> Party<'a> {
         self.components.iter().map(|job| job.request.wishes()).collect()
     }
 
-    fn demands(&self) -> Vec<Demand> {
-        self.components
-            .iter()
-            .map(|job| Demand::of(&job.request))
-            .collect()
+    /// What each component asks of nodes. Worked out when it is first asked for: of a job on many nodes it is long.
+    fn demands(&self) -> &[Demand] {
+        let components = self.components.iter();
+        self.demands
+            .get_or_init(|| components.map(|job| Demand::of(&job.request)).collect())
     }
 
     /// Nodes for each component on which all fit as things are, or `None`.
     pub fn place(&self, ledger: &Ledger) -> Option<Places> {
-        match self.components[..] {
-            [job] => Some(vec![ledger.fits(&Demand::of(&job.request))?]),
-            _ => places::find(ledger, &places::apart(&self.demands())),
+        match self.demands() {
+            [demand] => Some(vec![ledger.fits(demand)?]),
+            demands => places::find(ledger, &places::apart(demands)),
         }
     }
 
     /// Sets room aside for all of it.
     pub fn reserve(&self, ledger: &mut Ledger, places: &[Vec<NodeIndex>]) {
         for ((job, demand), nodes) in self.components.iter().zip(self.demands()).zip(places) {
-            ledger.reserve(job.id, &demand, nodes);
+            ledger.reserve(job.id, demand, nodes);
         }
     }
 

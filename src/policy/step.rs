@@ -280,6 +280,10 @@ fn begin(
             ..Constraints::default()
         };
         let outcome = urgent.plan(outlook, ledger, &constraints);
+        listener(Decision {
+            urgent: id,
+            outcome: &outcome,
+        });
         barred = constraints.barred;
         if !matches!(outcome, Outcome::Fits { .. }) {
             book.fitting.remove(&id);
@@ -323,7 +327,6 @@ fn begin(
                 }
             }
         }
-        listener(Decision { urgent: id, outcome });
     }
 }
 

@@ -12,7 +12,8 @@ use super::ids::NodeIndex;
 use super::outlook::Outlook;
 use super::places::{self, Places};
 use super::plan::{Case, ComponentPlace, Constraints, Outcome, Plan};
-use super::select::{Candidate, Selection, Terms, select};
+use super::select::{Candidate, Selection, Terms, compare_totals, select};
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// With more jobs than this that may be stopped, not all sets are tried.
@@ -104,10 +105,10 @@ impl Choice<'_> {
     fn keep_better(&self, best: &mut Option<(f64, Set)>, set: Set) {
         let (total, _) = self.terms(&set);
         // Of two that cost the same, the one with the lower ids.
-        let beats = |(least, known): &(f64, Set)| match total - least {
-            less if less < -slack(*least) => true,
-            more if more > slack(*least) => false,
-            _ => set < *known,
+        let beats = |(least, known): &(f64, Set)| match compare_totals(total, *least) {
+            Ordering::Less => true,
+            Ordering::Greater => false,
+            Ordering::Equal => set < *known,
         };
         if best.as_ref().is_none_or(beats) {
             *best = Some((total, set));
@@ -134,14 +135,14 @@ impl Choice<'_> {
             };
             if best
                 .as_ref()
-                .is_some_and(|(least, _)| price > least + slack(*least))
+                .is_some_and(|(least, _)| compare_totals(price, *least).is_gt())
             {
                 return true;
             }
             let set: Set = places.iter().map(|place| by_price[*place].1).collect();
             let no_dearer = best
                 .as_ref()
-                .is_none_or(|(least, _)| self.terms(&set).0 <= least + slack(*least));
+                .is_none_or(|(least, _)| compare_totals(self.terms(&set).0, *least).is_le());
             if no_dearer && places::find(&self.without(&set), self.demands).is_some() {
                 self.keep_better(best, self.give_back(set));
             }
@@ -277,9 +278,4 @@ impl Choice<'_> {
         // Nobody in the set: nothing to pay, nothing to wait for.
         all.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default()
     }
-}
-
-/// Sums in another order differ by as little as this.
-fn slack(total: f64) -> f64 {
-    1e-9 * (1.0 + total.abs())
 }

@@ -24,8 +24,8 @@ const SIZE: Size = Size {
 /// What is decided, with the JSON of each outcome.
 fn decide(facts: &Facts, settings: &Settings, book: &mut Book) -> Vec<(JobId, String)> {
     let mut decisions = Vec::new();
-    step_and_tell(book, facts, settings, &mut |decision: Decision| {
-        let json = serde_json::to_string(&decision.outcome).unwrap();
+    step_and_tell(book, facts, settings, &mut |decision: Decision<'_>| {
+        let json = serde_json::to_string(decision.outcome).unwrap();
         decisions.push((decision.urgent, json));
     });
     decisions

@@ -35,6 +35,7 @@ use super::ids::NodeIndex;
 use problem::Problem;
 use smallvec::SmallVec;
 pub use soonest::{Soonest, soonest};
+pub use trial::compare_totals;
 use trial::{Budget, Trial};
 
 /// Looks at nodes that the exact search may take.

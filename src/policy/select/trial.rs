@@ -4,6 +4,7 @@
 use super::problem::{Job, Problem, Site};
 use crate::policy::resources::Amounts;
 use smallvec::SmallVec;
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// How many more looks at nodes a search may take.
@@ -30,6 +31,16 @@ impl Budget {
     }
 }
 
+/// Whether a total is less than `other`, or more; equal where they differ by no more than sums in another order do.
+pub fn compare_totals(total: f64, other: f64) -> Ordering {
+    let slack = 1e-9 * (1.0 + other.abs());
+    match total - other {
+        less if less < -slack => Ordering::Less,
+        more if more > slack => Ordering::Greater,
+        _ => Ordering::Equal,
+    }
+}
+
 /// A set of victims after whose departure the job fits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
@@ -42,17 +53,16 @@ pub struct Found {
 impl Found {
     /// Whether this set is to be preferred: it costs less, or as much and has the lower ids.
     pub fn beats(&self, other: &Self) -> bool {
-        let slack = 1e-9 * (1.0 + other.total.abs());
-        match self.total - other.total {
-            less if less < -slack => true,
-            more if more > slack => false,
-            _ => self.victims < other.victims,
+        match compare_totals(self.total, other.total) {
+            Ordering::Less => true,
+            Ordering::Greater => false,
+            Ordering::Equal => self.victims < other.victims,
         }
     }
 
     /// Whether nothing can cost noticeably less, as no set costs less than `at_least`.
     pub fn is_within(&self, at_least: f64) -> bool {
-        self.total <= at_least + 1e-9 * (1.0 + at_least.abs())
+        compare_totals(self.total, at_least) != Ordering::Greater
     }
 }
 
