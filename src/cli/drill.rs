@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `surgent drill`
 
+use crate::monitor;
 use crate::monitor::drill::{Answer, End, News, drill};
 use crate::slurm::command::Environment;
 use crate::slurm::job::Job;
@@ -87,7 +88,7 @@ pub(super) fn main(args: &Args) -> ExitCode {
     } else if code == 0 {
         let _ = writeln!(std::io::stdout(), "{}", printed.sentence);
     } else {
-        eprintln!("surgent: {}", printed.sentence);
+        monitor::say(&printed.sentence);
     }
     ExitCode::from(code)
 }

@@ -4,6 +4,7 @@
 mod text;
 mod verdict;
 
+use crate::monitor;
 use crate::policy::book::Book;
 use crate::policy::facts::{Facts, Hindrance, WaitingJob};
 use crate::policy::ids::{JobId, NodeIndex};
@@ -76,7 +77,7 @@ pub(super) fn main(args: &Args) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(sentence) => {
-            eprintln!("surgent: {sentence}");
+            monitor::say(&sentence);
             ExitCode::FAILURE
         }
     }

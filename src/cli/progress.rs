@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `surgent progress`
 
+use crate::monitor;
 use crate::policy::directives::EPOCHS_MAX;
 use crate::progress::pattern::Pattern;
 use crate::progress::{Reader, Reading};
@@ -48,7 +49,7 @@ pub(super) fn main(args: &Args) -> ExitCode {
     let reading = match read(args) {
         Ok(reading) => reading,
         Err(sentence) => {
-            eprintln!("surgent: {sentence}");
+            monitor::say(&sentence);
             return ExitCode::FAILURE;
         }
     };

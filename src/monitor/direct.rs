@@ -70,7 +70,7 @@ impl Introduction {
 }
 
 /// Whether `surgent run` published this, rather than a person.
-fn is_own(signal: SaveSignal) -> bool {
+pub fn is_own(signal: SaveSignal) -> bool {
     signal.signal.as_str() == super::signals::ASK_SIGNAL_NAME
 }
 

@@ -5,8 +5,8 @@
 //! publishes its answer where every save is published, so that the planner sees one more save and nothing else. A
 //! hand-written trap gets the signal that its comment names.
 
-use super::direct::read_ask;
-use super::signals::{ASK_SIGNAL_NAME, DRILL_SIGNAL};
+use super::direct::{is_own, read_ask};
+use super::signals::DRILL_SIGNAL;
 use crate::policy::directives::{self, Directives, SaveKind, SaveSignal};
 use crate::policy::ids::JobId;
 use crate::policy::units::{Seconds, UnixTime};
@@ -108,9 +108,8 @@ pub fn drill(job: &Job, limit: Duration, tell: &mut dyn FnMut(News)) -> Result<A
     if says.save == Some(SaveKind::None) {
         return Err(DrillError::CannotSave(id));
     }
-    let is_monitor = signal.signal.as_str() == ASK_SIGNAL_NAME;
     let number = DRILL_SIGNAL.as_raw().to_string();
-    let name = if is_monitor {
+    let name = if is_own(signal) {
         number.as_str()
     } else {
         signal.signal.as_str()

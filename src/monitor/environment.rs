@@ -4,7 +4,6 @@
 use super::place::is_in_step;
 use super::say::say;
 use crate::policy::ids::{ArrayTask, JobId};
-use crate::policy::units::UnixTime;
 use std::ffi::OsString;
 use std::str::FromStr;
 use std::time::Duration;
@@ -37,8 +36,6 @@ pub struct JobEnvironment {
     pub ranks: u32,
     /// How often Slurm has started the job again.
     pub restarts: u32,
-    /// When the job was started this time, where Slurm says so (not in 22.05).
-    pub started: Option<UnixTime>,
     /// The least time between two updates of the job's comment, saves aside.
     pub min_interval: Duration,
 }
@@ -74,7 +71,6 @@ impl JobEnvironment {
             restarts: job
                 .and_then(|_| number(&lookup, "SLURM_RESTART_COUNT"))
                 .unwrap_or(0),
-            started: number(&lookup, "SLURM_JOB_START_TIME").map(UnixTime),
             min_interval: min_interval(lookup(MIN_INTERVAL_S)),
         }
     }

@@ -206,6 +206,9 @@ impl Output {
 
     /// Reads what the relays hand over, until they are done.
     fn read_copies(&mut self, mut relays: Vec<(Stream, Relay)>) {
+        if relays.is_empty() {
+            return;
+        }
         let (reader, changed) = (Arc::clone(&self.reader), Arc::clone(&self.changed));
         let (wake, is_ending) = channel();
         let (done, relays_end) = channel::<()>();

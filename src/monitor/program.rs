@@ -17,18 +17,6 @@ pub struct Program {
     pid: Pid,
 }
 
-/// What a signal would do to the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Readiness {
-    /// End it, or nothing.
-    No,
-    /// Call its handler.
-    Caught,
-    /// Wait. For good if a thread of the program takes it out of the queue, as srun does; but shells also block signals
-    /// for the moment of a fork, and are ended by them right after.
-    Blocked,
-}
-
 /// Why the program could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -116,23 +104,6 @@ impl Program {
     }
 }
 
-/// What a signal would do, by the text of `/proc/PID/status`, which speaks of the main thread.
-pub fn readiness(status: &str, signal: Signal) -> Readiness {
-    let has_bit = |field: &str, signal: Signal| {
-        let line = status.lines().find_map(|line| line.strip_prefix(field));
-        let mask = line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
-        mask.is_some_and(|mask| mask & (1_u64 << (signal.as_raw() - 1)) != 0)
-    };
-    if has_bit("SigCgt:", signal) {
-        Readiness::Caught
-    // Whoever blocks this one as well blocks everything, as the C library does for the moment of a fork.
-    } else if has_bit("SigBlk:", signal) && !has_bit("SigBlk:", Signal::SEGV) {
-        Readiness::Blocked
-    } else {
-        Readiness::No
-    }
-}
-
 /// As a shell has it.
 fn exit_code(status: ExitStatus) -> u8 {
     let code = status
@@ -144,24 +115,6 @@ fn exit_code(status: ExitStatus) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn table_of_readiness() {
-        let none = "0000000000000000";
-        let table = [
-            (none, "0000000000000200", Readiness::Caught),
-            ("fffffffe7ffbfeff", "0000000000000200", Readiness::Caught),
-            ("0000000008027a07", none, Readiness::Blocked),
-            ("fffffffe7ffbfeff", none, Readiness::No),
-            (none, "0000000000000800", Readiness::No),
-            (none, none, Readiness::No),
-        ];
-        for (blocked, caught, expected) in table {
-            let status = format!("Name:\tpython3\nSigBlk:\t{blocked}\nSigIgn:\t0200\nSigCgt:\t{caught}\n");
-            assert_eq!(readiness(&status, Signal::USR1), expected, "{status}");
-        }
-        assert_eq!(readiness("", Signal::USR1), Readiness::No);
-    }
 
     #[test]
     fn exit_codes_are_those_of_a_shell() {

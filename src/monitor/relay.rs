@@ -23,7 +23,7 @@ const COPY_BYTES: usize = 256 * 1024;
 const NAME: &str = "relay";
 
 /// Signals that end a program and are meant for others: the relay ends with its program's output.
-const LEFT_ALONE: [i32; 9] = [
+const LEFT_ALONE: [i32; 8] = [
     signal_hook::consts::SIGHUP,
     signal_hook::consts::SIGINT,
     signal_hook::consts::SIGQUIT,
@@ -32,7 +32,6 @@ const LEFT_ALONE: [i32; 9] = [
     signal_hook::consts::SIGUSR2,
     signal_hook::consts::SIGALRM,
     signal_hook::consts::SIGXCPU,
-    signal_hook::consts::SIGURG,
 ];
 
 /// A relay that was started.

@@ -11,7 +11,7 @@ use super::report::Report;
 use super::reports::Reports;
 use super::requests::Requests;
 use super::run::Run;
-use super::saving::{self, Outcome, Saving};
+use super::saving::{self, Saving};
 use super::say::say;
 use super::signals::{ASK_SIGNAL_NAME, DRILL_SIGNAL, Received};
 use super::time::Clock;
@@ -240,8 +240,8 @@ impl<'a> Shell<'a> {
                 actions
             }
             Happening::Saving(message) => match self.saving.heard(&message) {
-                Outcome::Saved { ago } => self.saved(ago),
-                Outcome::Nothing => Vec::new(),
+                Some(ago) => self.saved(ago),
+                None => Vec::new(),
             },
             Happening::Acknowledged => self.machine.on(Event::Acknowledged, self.clock.now()),
             Happening::Looked(cause, answer) => {

@@ -48,7 +48,7 @@ const SIGNS: [(&str, Keys); 54] = [
     ("gpu available", Keys::MARK),
     ("optimization", Keys::MARK),
     ("epoch", Keys::EPOCH),
-    ("epoch", Keys::MARK),
+    ("epochs", Keys::MARK),
     ("%|", Keys::BAR),
     ("% [", Keys::BAR),
     ("[=", Keys::BAR),

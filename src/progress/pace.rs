@@ -110,12 +110,7 @@ impl Pace {
         if values.len() < 3 {
             values = self.pieces.iter().map(|piece| piece.epoch_s).collect();
         }
-        if values.len() < 3 {
-            return None;
-        }
-        values.sort_by(f64::total_cmp);
-        let quarter = values.len() / 4;
-        Some((values[values.len() - 1 - quarter] - values[quarter]) / 2.0)
+        spread(&values)
     }
 
     /// How many whole epochs were measured.
@@ -237,6 +232,17 @@ pub fn median(values: &[f64]) -> f64 {
         .get(sorted.len().saturating_sub(1) / 2)
         .copied()
         .unwrap_or(0.0)
+}
+
+/// Half the distance between the quartiles of at least three `values`.
+pub fn spread(values: &[f64]) -> Option<f64> {
+    if values.len() < 3 {
+        return None;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let quarter = sorted.len() / 4;
+    Some((sorted[sorted.len() - 1 - quarter] - sorted[quarter]) / 2.0)
 }
 
 #[cfg(test)]

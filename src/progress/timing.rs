@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Seconds per epoch, from what the text itself says: nothing is known of when it was written.
 
-use super::pace::{Pace, Reading, median};
+use super::pace::{Pace, Reading, median, spread};
 use super::sight::{Scope, Steps, Times};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -186,9 +186,5 @@ fn without_start(mut values: Vec<f64>) -> Vec<f64> {
 }
 
 fn of(values: &[f64]) -> (f64, Option<f64>) {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let quarter = sorted.len() / 4;
-    let spread = (sorted.len() > 2).then(|| (sorted[sorted.len() - 1 - quarter] - sorted[quarter]) / 2.0);
-    (median(values), spread)
+    (median(values), spread(values))
 }

@@ -44,7 +44,7 @@ pub struct Machine {
 #[derive(Clone, Copy, Debug)]
 enum Program {
     Running,
-    /// Ended after its save with this code; the allocation is kept.
+    /// Ended after its save; the allocation is kept.
     Held {
         since: Duration,
         next_look: Duration,

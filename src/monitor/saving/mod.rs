@@ -17,12 +17,11 @@ mod targets;
 pub use command::SaveCommand;
 pub use options::{Options, SignalChoice};
 
-use super::program::Readiness;
 use super::say::say;
 use super::signals;
 use checkpoint::{Sight, Watch};
 use options::Way;
-use processes::{Proc, Processes};
+use processes::{Proc, Processes, Readiness};
 use regex::bytes::Regex;
 use rustix::process::{Pid, Signal};
 use std::path::PathBuf;
@@ -51,18 +50,6 @@ pub enum Message {
     Sight(Sight),
     /// The save command of the request with this number has ended; whether it has saved.
     CommandEnded(u64, bool),
-}
-
-/// What a message comes to.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Outcome {
-    /// The program had saved so long ago.
-    Saved {
-        /// How long ago.
-        ago: Duration,
-    },
-    /// Nothing new.
-    Nothing,
 }
 
 /// The way to a save, and the signs of one.
@@ -256,8 +243,8 @@ impl Saving {
         }
     }
 
-    /// Takes a message of one of the threads.
-    pub fn heard(&mut self, message: &Message) -> Outcome {
+    /// Takes a message of one of the threads: how long ago the program had saved, if it says that it has.
+    pub fn heard(&mut self, message: &Message) -> Option<Duration> {
         match *message {
             Message::Sight(Sight::Ready(request)) if request == self.request => {
                 if let Some(following) = &mut self.following {
@@ -265,15 +252,15 @@ impl Saving {
                 }
             }
             Message::Sight(Sight::Complete { request, ago }) if self.follows(request) => {
-                return Outcome::Saved { ago };
+                return Some(ago);
             }
             Message::Sight(Sight::Nothing(request)) if self.follows(request) => self.following = None,
             Message::CommandEnded(request, true) if self.follows(request) && self.watch.is_none() => {
-                return Outcome::Saved { ago: Duration::ZERO };
+                return Some(Duration::ZERO);
             }
             Message::Sight(_) | Message::CommandEnded(..) => {}
         }
-        Outcome::Nothing
+        None
     }
 
     fn follows(&self, request: u64) -> bool {

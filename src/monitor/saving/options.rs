@@ -4,13 +4,12 @@
 use super::checkpoint::Places;
 use super::command::SaveCommand;
 use super::framework::framework;
-use super::role::program;
+use super::role::{file_name, program};
 use crate::monitor::say::say;
 use crate::monitor::signals;
 use crate::policy::directives::SignalName;
 use regex::bytes::Regex;
 use rustix::process::Signal;
-use std::path::Path;
 
 /// srun ends its step on these, rather than pass them on.
 const ENDS_SRUN: [&str; 4] = ["TERM", "INT", "QUIT", "HUP"];
@@ -125,14 +124,10 @@ fn hindrance(
             "the program is not asked to save: srun ends its step when it gets SIG{signal}; {better}"
         ));
     }
-    let base = |arg: &String| {
-        let name = Path::new(arg).file_name().unwrap_or_default();
-        name.to_string_lossy().into_owned()
-    };
     let launcher = command
         .iter()
-        .map(base)
-        .find(|name| DIES.contains(&name.as_str()))?;
+        .map(|arg| file_name(arg))
+        .find(|name| DIES.contains(&name.as_ref()))?;
     let passes_on = variable(TORCHRUN_SIGNALS).is_some_and(|names| names.contains(signal.as_str()));
     (!passes_on).then(|| {
         format!("the program is not asked to save: {launcher} dies when srun passes SIG{signal} on to it; {better}")

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The processes of the program, as /proc shows them.
 
-use crate::monitor::program::{Readiness, readiness};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 use std::fs;
@@ -18,6 +17,18 @@ const RANK_VARIABLES: [&str; 6] = [
     "MPI_LOCALRANKID",
     "HOROVOD_LOCAL_RANK",
 ];
+
+/// What a signal would do to a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    /// End it, or nothing.
+    No,
+    /// Call its handler.
+    Caught,
+    /// Wait. For good if one of its threads takes it out of the queue, as srun does; but shells also block signals
+    /// for the moment of a fork, and are ended by them right after.
+    Blocked,
+}
 
 /// What is to be known of processes in order to choose whom to signal.
 pub trait Processes {
@@ -91,5 +102,45 @@ pub fn signal(pid: Pid, signal: Signal) {
         // Before Linux 5.3, or forbidden in a container.
         Err(Errno::NOSYS | Errno::PERM) => _ = kill_process(pid, signal),
         Err(_) => {}
+    }
+}
+
+/// What a signal would do, by the text of `/proc/PID/status`, which speaks of the main thread.
+fn readiness(status: &str, signal: Signal) -> Readiness {
+    let has_bit = |field: &str, signal: Signal| {
+        let line = status.lines().find_map(|line| line.strip_prefix(field));
+        let mask = line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+        mask.is_some_and(|mask| mask & (1_u64 << (signal.as_raw() - 1)) != 0)
+    };
+    if has_bit("SigCgt:", signal) {
+        Readiness::Caught
+    // Whoever blocks this one as well blocks everything, as the C library does for the moment of a fork.
+    } else if has_bit("SigBlk:", signal) && !has_bit("SigBlk:", Signal::SEGV) {
+        Readiness::Blocked
+    } else {
+        Readiness::No
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_of_readiness() {
+        let none = "0000000000000000";
+        let table = [
+            (none, "0000000000000200", Readiness::Caught),
+            ("fffffffe7ffbfeff", "0000000000000200", Readiness::Caught),
+            ("0000000008027a07", none, Readiness::Blocked),
+            ("fffffffe7ffbfeff", none, Readiness::No),
+            (none, "0000000000000800", Readiness::No),
+            (none, none, Readiness::No),
+        ];
+        for (blocked, caught, expected) in table {
+            let status = format!("Name:\tpython3\nSigBlk:\t{blocked}\nSigIgn:\t0200\nSigCgt:\t{caught}\n");
+            assert_eq!(readiness(&status, Signal::USR1), expected, "{status}");
+        }
+        assert_eq!(readiness("", Signal::USR1), Readiness::No);
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What kind of program a command line starts.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 /// What a process does with a signal that is meant for the training.
@@ -87,11 +88,8 @@ pub fn role(args: &[String]) -> Role {
 
 /// What runs: the name of the program, or of the script or module that Python runs.
 pub fn program(args: &[String]) -> String {
-    let base = |path: &str| {
-        let name = Path::new(path).file_name().unwrap_or_default();
-        // A login shell's name begins with a dash.
-        name.to_string_lossy().trim_start_matches('-').to_owned()
-    };
+    // A login shell's name begins with a dash.
+    let base = |path: &str| file_name(path).trim_start_matches('-').to_owned();
     let Some((first, rest)) = args.split_first() else {
         return String::new();
     };
@@ -115,9 +113,14 @@ pub fn program(args: &[String]) -> String {
     String::new()
 }
 
+/// The last part of a path.
+pub fn file_name(path: &str) -> Cow<'_, str> {
+    Path::new(path).file_name().unwrap_or_default().to_string_lossy()
+}
+
 /// Whether this is Python's interpreter.
 pub fn is_python(name: &str) -> bool {
-    let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(name);
     let version = name.strip_prefix("python").or_else(|| name.strip_prefix("pypy"));
     version.is_some_and(|version| version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
 }

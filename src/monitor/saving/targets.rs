@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Whom the save signal goes to: the training itself, never what started it and would die of it, nor what it started.
 
-use super::processes::Processes;
+use super::processes::{Processes, Readiness};
 use super::role::{Role, role};
-use crate::monitor::program::Readiness;
 use rustix::process::{Pid, Signal};
 
 /// Launchers that start launchers: deeper than any.
@@ -27,17 +26,9 @@ pub struct Targets {
 pub fn targets(processes: &impl Processes, root: Pid, signal: Signal) -> Targets {
     let mut found = Vec::new();
     descend(processes, root, signal, 0, &mut found);
-    // What the launcher itself was told says nothing of those that it has started.
-    let root_is_rank = processes.is_rank(root);
-    let is_rank = |pid: &Pid| !root_is_rank && processes.is_rank(*pid);
-    let ranks: Vec<Pid> = found.iter().copied().filter(is_rank).collect();
-    let chosen = match (found.as_slice(), ranks.is_empty()) {
-        ([only], _) if *only == root => found,
-        (_, false) => ranks,
-        (_, true) => {
-            let handles = |pid: &Pid| processes.readiness(*pid, signal) != Readiness::No;
-            found.into_iter().filter(handles).collect()
-        }
+    let chosen = match found[..] == [root] {
+        true => found,
+        false => started_by(processes, root, signal, &found),
     };
     let readiness = chosen.iter().map(|pid| processes.readiness(*pid, signal));
     let readiness = readiness.min_by_key(|readiness| match readiness {
@@ -49,6 +40,19 @@ pub fn targets(processes: &impl Processes, root: Pid, signal: Signal) -> Targets
         pids: chosen,
         readiness: readiness.unwrap_or(Readiness::No),
     }
+}
+
+/// Of those that the launcher `root` has started, whom `signal` goes to.
+fn started_by(processes: &impl Processes, root: Pid, signal: Signal, found: &[Pid]) -> Vec<Pid> {
+    // What the launcher itself was told says nothing of those that it has started.
+    let root_is_rank = processes.is_rank(root);
+    let is_rank = |pid: &Pid| !root_is_rank && processes.is_rank(*pid);
+    let ranks: Vec<Pid> = found.iter().copied().filter(is_rank).collect();
+    if !ranks.is_empty() {
+        return ranks;
+    }
+    let handles = |pid: &Pid| processes.readiness(*pid, signal) != Readiness::No;
+    found.iter().copied().filter(handles).collect()
 }
 
 fn descend(processes: &impl Processes, pid: Pid, signal: Signal, depth: usize, found: &mut Vec<Pid>) {

@@ -128,6 +128,9 @@ fn serve(places: &Places, orders: &Receiver<Order>, seen: &impl Fn(Sight)) {
                     said: BTreeSet::new(),
                 });
                 seen(Sight::Ready(request));
+                // All has just been looked at.
+                pause = LOOK_INTERVAL;
+                continue;
             }
             Ok(Order::Ended { is_killed }) => {
                 if let Some(following) = &mut following {
