@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Urgent heterogeneous jobs: who makes way for them saves first, and all components start at once.
 
+use crate::interruptions::{wait_for_saved_state, wait_for_signals};
 use crate::on_cluster;
 use crate::scene::{
-    TOML, Trainee, assert_finishes_whole, assert_undisturbed, four, start, urgent, wait_for_requests,
+    TOML, Trainee, assert_all_finish_whole, assert_undisturbed, four, start, urgent, wait_for_requests,
 };
 use crate::support::{Builder, Cluster, JobId, LIMIT, Outcome, Training};
 
@@ -63,18 +64,11 @@ fn assert_served(cluster: &mut Cluster, leader: JobId, trainees: &[Trainee], vic
         saved.iter().all(|saved| Some(*saved) < requeued),
         "requeued before all had saved"
     );
+    assert_all_finish_whole(cluster, trainees, victims)?;
     for (position, trainee) in trainees.iter().enumerate() {
-        let stopped = victims.contains(&position);
-        if !stopped {
+        if !victims.contains(&position) {
             assert_undisturbed(cluster, trainee)?;
         }
-        assert_finishes_whole(cluster, trainee)?;
-        assert_eq!(
-            cluster.job(trainee.id)?.restarts(),
-            u32::from(stopped),
-            "restarts of {}",
-            trainee.name
-        );
     }
     cluster.controller_is_well()
 }
@@ -144,15 +138,7 @@ fn cancelling_it_while_victims_save_stops_nobody() -> Outcome {
         let leader = submit_urgent(cluster, [1, 2])?;
         wait_for_requests(cluster, &trainees, leader, 3)?;
         cluster.ask("scancel", &[&leader.to_string()])?;
-        for trainee in &trainees {
-            assert_finishes_whole(cluster, trainee)?;
-            assert_eq!(
-                cluster.job(trainee.id)?.restarts(),
-                0,
-                "{} was requeued",
-                trainee.name
-            );
-        }
+        assert_all_finish_whole(cluster, &trainees, &[])?;
         assert!(cluster.logged(&["surgent: requeueing"]).is_none());
         Ok(())
     })
@@ -169,15 +155,7 @@ fn it_is_served_beside_another_urgent_job() -> Outcome {
         for job in [plain, leader] {
             cluster.wait_for_state(job, "COMPLETED", 2 * LIMIT)?;
         }
-        for trainee in &trainees {
-            assert_finishes_whole(cluster, trainee)?;
-            assert_eq!(
-                cluster.job(trainee.id)?.restarts(),
-                1,
-                "restarts of {}",
-                trainee.name
-            );
-        }
+        assert_all_finish_whole(cluster, &trainees, &[0, 1, 2, 3])?;
         cluster.controller_is_well()
     })
 }
@@ -191,17 +169,8 @@ fn slurmctld_killed_while_victims_save_goes_on_when_it_is_back() -> Outcome {
         })?;
         let leader = submit_urgent(cluster, [1, 2])?;
         let victims = wait_for_requests(cluster, &trainees, leader, 3)?;
-        for victim in &victims {
-            let name = &trainees[*victim].name;
-            cluster.wait_for(&format!("{name} to hear the request"), LIMIT, |cluster| {
-                Ok(cluster.steps(name).of("asked").count() == 1)
-            })?;
-        }
-        cluster.wait_for("slurmctld to save the requests", LIMIT, |cluster| {
-            let state = std::fs::read(cluster.folder().join("state/job_state")).unwrap_or_default();
-            let asked = format!("ask={leader} ");
-            Ok(String::from_utf8_lossy(&state).matches(&asked).count() == 3)
-        })?;
+        wait_for_signals(cluster, &trainees, &victims)?;
+        wait_for_saved_state(cluster, &format!("ask={leader} "), 3)?;
         cluster.kill_controller()?;
         // The saves end while nobody is there to hear of it.
         for victim in &victims {
@@ -223,16 +192,7 @@ fn slurmctld_killed_when_it_has_just_requeued_the_victims_requeues_nobody_twice(
         cluster.start_controller()?;
         cluster.wait_for_output("het", "urgent", 2 * LIMIT)?;
         cluster.wait_for_all(&components(leader), "COMPLETED")?;
-        for (position, trainee) in trainees.iter().enumerate() {
-            assert_finishes_whole(cluster, trainee)?;
-            let stopped = u32::from(victims.contains(&position));
-            assert_eq!(
-                cluster.job(trainee.id)?.restarts(),
-                stopped,
-                "restarts of {}",
-                trainee.name
-            );
-        }
+        assert_all_finish_whole(cluster, &trainees, &victims)?;
         cluster.controller_is_well()
     })
 }

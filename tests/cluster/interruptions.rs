@@ -2,7 +2,9 @@
 //! What happens between a request to save and the opening of the gate.
 
 use crate::on_cluster;
-use crate::scene::{Trainee, assert_finishes_whole, four, quick, urgent, wait_for_requests};
+use crate::scene::{
+    Trainee, assert_all_finish_whole, assert_finishes_whole, four, quick, urgent, wait_for_requests,
+};
 use crate::support::{Cluster, JobId, LIMIT, Outcome};
 
 /// The victims' saves take so long that much can happen meanwhile.
@@ -15,15 +17,7 @@ fn cancelling_the_urgent_job_stops_nobody() -> Outcome {
         let urgent = urgent(cluster, "urgent", 2)?;
         wait_for_requests(cluster, &trainees, urgent, 2)?;
         cluster.ask("scancel", &[&urgent.to_string()])?;
-        for trainee in &trainees {
-            assert_finishes_whole(cluster, trainee)?;
-            assert_eq!(
-                cluster.job(trainee.id)?.restarts(),
-                0,
-                "{} was requeued",
-                trainee.name
-            );
-        }
+        assert_all_finish_whole(cluster, &trainees, &[])?;
         assert!(cluster.logged(&["surgent: gate open"]).is_none());
         Ok(())
     })
@@ -80,7 +74,7 @@ fn reconfigure_while_victims_save_changes_nothing() -> Outcome {
 }
 
 /// A request is written into the record before the signal goes out; waits until the programs have heard it.
-fn wait_for_signals(cluster: &Cluster, trainees: &[Trainee], victims: &[usize]) -> Outcome {
+pub fn wait_for_signals(cluster: &Cluster, trainees: &[Trainee], victims: &[usize]) -> Outcome {
     victims.iter().try_for_each(|victim| {
         let name = &trainees[*victim].name;
         cluster.wait_for(&format!("{name} to hear the request"), LIMIT, |cluster| {
@@ -105,15 +99,6 @@ fn assert_ends_well(
     urgent: JobId,
 ) -> Outcome {
     cluster.wait_for_state(urgent, "COMPLETED", 2 * LIMIT)?;
-    for (position, trainee) in trainees.iter().enumerate() {
-        assert_finishes_whole(cluster, trainee)?;
-        let expected = u32::from(victims.contains(&position));
-        assert_eq!(
-            cluster.job(trainee.id)?.restarts(),
-            expected,
-            "restarts of {}",
-            trainee.name
-        );
-    }
+    assert_all_finish_whole(cluster, trainees, victims)?;
     cluster.controller_is_well()
 }

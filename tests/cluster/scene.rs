@@ -126,3 +126,18 @@ pub fn assert_finishes_whole(cluster: &Cluster, trainee: &Trainee) -> Outcome {
     assert!(steps.complete(), "{} left steps out", trainee.name);
     Ok(())
 }
+
+/// Waits until all trainings have finished whole; those at the positions `stopped` were stopped once, and no others.
+pub fn assert_all_finish_whole(cluster: &Cluster, trainees: &[Trainee], stopped: &[usize]) -> Outcome {
+    for (position, trainee) in trainees.iter().enumerate() {
+        assert_finishes_whole(cluster, trainee)?;
+        let expected = u32::from(stopped.contains(&position));
+        assert_eq!(
+            cluster.job(trainee.id)?.restarts(),
+            expected,
+            "restarts of {}",
+            trainee.name
+        );
+    }
+    Ok(())
+}

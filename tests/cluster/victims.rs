@@ -3,7 +3,8 @@
 
 use crate::on_cluster;
 use crate::scene::{
-    TOML, asked_for, assert_finishes_whole, assert_undisturbed, four, quick, start, urgent, wait_for_requests,
+    TOML, asked_for, assert_all_finish_whole, assert_finishes_whole, assert_undisturbed, four, quick, start,
+    urgent, wait_for_requests,
 };
 use crate::support::{Cluster, JobId, LIMIT, Outcome, Training};
 use std::process::Stdio;
@@ -205,12 +206,7 @@ fn two_urgent_jobs_at_once_share_no_victim() -> Outcome {
         ];
         assert!(!victims[1].contains(&victims[0][0]), "{victims:?}");
         cluster.wait_for_all(&urgents, "COMPLETED")?;
-        for (position, trainee) in trainees.iter().enumerate() {
-            assert_finishes_whole(cluster, trainee)?;
-            let expected = u32::from(victims.concat().contains(&position));
-            assert_eq!(cluster.job(trainee.id)?.restarts(), expected, "{}", trainee.name);
-        }
-        Ok(())
+        assert_all_finish_whole(cluster, &trainees, &victims.concat())
     })
 }
 

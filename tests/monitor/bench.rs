@@ -204,22 +204,18 @@ impl Bench {
 
 impl Running {
     pub fn start(command: &mut Command) -> Self {
-        let child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
-        Self(child.spawn().expect("surgent can be started"))
+        Self::start_as_is(command.stdout(Stdio::piped()).stderr(Stdio::piped()))
     }
 
     /// With its standard error in a file, so that it can be read meanwhile.
     pub fn start_with_stderr(command: &mut Command, stderr: fs::File) -> Self {
-        let child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(stderr)
-            .process_group(0);
-        Self(child.spawn().expect("surgent can be started"))
+        Self::start_as_is(command.stdout(Stdio::piped()).stderr(stderr))
+    }
+
+    /// With the outputs that the command has.
+    pub fn start_as_is(command: &mut Command) -> Self {
+        let child = command.stdin(Stdio::null()).process_group(0).spawn();
+        Self(child.expect("surgent can be started"))
     }
 
     /// As Slurm does it: to every process of the group.

@@ -136,7 +136,8 @@ fn the_training_goes_on_when_the_monitor_is_killed() {
         let running = if has_pipe {
             Running::start(&mut command)
         } else {
-            let mut running = Running::start(command.stdout(file.try_clone().expect("a file")).stderr(file));
+            let mut running =
+                Running::start_as_is(command.stdout(file.try_clone().expect("a file")).stderr(file));
             assert!(!running.has_ended());
             running
         };

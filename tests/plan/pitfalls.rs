@@ -2,13 +2,11 @@
 //! Choices with which a search once went wrong, with the best known by construction.
 
 use crate::cluster::{Dice, NOW};
+use crate::tables;
 use surgent::policy::directives;
-use surgent::policy::facts::{
-    Availability, Facts, GresRequest, Holding, JobTraits, Node, RunningJob, WaitingJob,
-};
+use surgent::policy::facts::{Availability, Facts, GresRequest, Holding, Node, RunningJob, WaitingJob};
 use surgent::policy::fit::Ledger;
-use surgent::policy::ids::{JobId, NodeIndex, UserId};
-use surgent::policy::labels::Labels;
+use surgent::policy::ids::{JobId, NodeIndex};
 use surgent::policy::plan::{Constraints, Outcome, Plan, plan};
 use surgent::policy::request::Request;
 use surgent::policy::resources::Amounts;
@@ -46,25 +44,12 @@ fn cluster(tenants: &[Tenant], request: Request, gpus_per_job: u64) -> Facts {
             tenant.save_s, tenant.priority
         );
         facts.running.push(RunningJob {
-            id: JobId(index + 1),
-            array: None,
-            user: UserId::default(),
-            labels: Labels::default(),
-            start: UnixTime(NOW - 10_000),
-            end: None,
-            preempt_time: None,
-            traits: JobTraits {
-                batch: true,
-                requeue: true,
-                ..JobTraits::default()
-            },
             holdings: vec![Holding {
                 node: NodeIndex(index),
                 amounts: gpus(tenant.gpus),
             }],
             directives: directives::parse(comment.as_bytes()).ok(),
-            record: None,
-            admin_comment: Vec::new(),
+            ..tables::job(index + 1, "")
         });
     }
     let gres = GresRequest {

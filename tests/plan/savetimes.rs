@@ -2,71 +2,23 @@
 //! How long a save takes: by the job, else by its user's other jobs, else by the site.
 
 use crate::cluster::NOW;
+use crate::tables::{self, decide};
 use surgent::policy::belief::{SaveRule, believe_all};
 use surgent::policy::directives;
-use surgent::policy::facts::{Availability, Facts, Holding, JobTraits, Node, RunningJob, WaitingJob};
-use surgent::policy::fit::Ledger;
-use surgent::policy::ids::{JobId, NodeIndex, UserId};
-use surgent::policy::labels::Labels;
-use surgent::policy::plan::{Constraints, Outcome, plan};
-use surgent::policy::request::Request;
-use surgent::policy::resources::Amounts;
+use surgent::policy::facts::{Facts, RunningJob};
+use surgent::policy::ids::{JobId, UserId};
+use surgent::policy::plan::Outcome;
 use surgent::policy::settings::Settings;
 use surgent::policy::units::{Seconds, UnixTime};
 
 /// Running jobs, each with its user and comment, on a node of its own; an urgent job wants one node.
 fn cluster(jobs: &[(u32, &str)]) -> Facts {
-    let mut facts = Facts::at(UnixTime(NOW));
-    for (index, (user, comment)) in (0..).zip(jobs) {
-        facts.nodes.push(Node {
-            index: NodeIndex(index),
-            name: format!("n{index}"),
-            availability: Availability::Up,
-            total: Amounts::new(20, 1000),
-            cpus_per_core: 1,
-        });
-        facts.running.push(RunningJob {
-            id: JobId(index + 1),
-            array: None,
-            user: UserId(*user),
-            labels: Labels::default(),
-            start: UnixTime(NOW - 10_000),
-            end: None,
-            preempt_time: None,
-            traits: JobTraits {
-                batch: true,
-                requeue: true,
-                ..JobTraits::default()
-            },
-            holdings: vec![Holding {
-                node: NodeIndex(index),
-                amounts: Amounts::new(20, 1000),
-            }],
-            directives: directives::parse(comment.as_bytes()).ok(),
-            record: None,
-            admin_comment: Vec::new(),
-        });
-    }
-    facts.waiting.push(WaitingJob {
-        het: None,
-        id: JobId(900),
-        priority: 1,
-        submit: UnixTime(NOW - 100),
-        blocked: false,
-        hindrance: None,
-        tested: true,
-        request: Request {
-            min_nodes: 1,
-            cpus_per_task: 1,
-            cpus_per_node: 20,
-            candidates: (0..).map(NodeIndex).take(jobs.len()).collect(),
-            ..Request::default()
-        },
-        tasks: 1,
-        record: None,
-        admin_comment: Vec::new(),
-    });
-    facts
+    let job = |(id, (user, comment)): (u32, &(u32, &str))| RunningJob {
+        user: UserId(*user),
+        directives: directives::parse(comment.as_bytes()).ok(),
+        ..tables::job(id, "")
+    };
+    tables::cluster((1..).zip(jobs).map(job).collect())
 }
 
 #[test]
@@ -118,16 +70,6 @@ fn a_save_takes_what_the_job_says_else_its_user_else_the_site() {
         let save = believe_all(&cluster(jobs), &Settings::default())[0].save;
         assert_eq!((save.takes_s, save.by), (Seconds(takes_s), by), "{name}");
     }
-}
-
-fn decide(facts: &Facts, settings: &str) -> Outcome {
-    plan(
-        facts,
-        &Ledger::of(facts),
-        &facts.waiting[0],
-        &Constraints::default(),
-        &Settings::parse(settings).unwrap(),
-    )
 }
 
 #[test]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What one job costs, what is believed of it and when its end is waited for: a table for each rule.
 
+use crate::cluster::NOW;
 use surgent::policy::belief::{Disbelief, believe};
 use surgent::policy::cost::{LossRule, Rates, typical_save_age};
 use surgent::policy::directives::{self, Directives};
@@ -16,11 +17,10 @@ use surgent::policy::resources::Amounts;
 use surgent::policy::settings::Settings;
 use surgent::policy::units::UnixTime;
 
-const NOW: i64 = 1_764_410_000;
 const STOP: &str = "[victims]\nunsavable = \"stop\"\n";
 
 /// A job of one whole node that has run for 10,000 s, with this comment; `{-N}` stands for N seconds ago.
-fn job(id: u32, comment: &str) -> RunningJob {
+pub fn job(id: u32, comment: &str) -> RunningJob {
     RunningJob {
         id: JobId(id),
         array: None,
@@ -323,7 +323,7 @@ fn the_plan_says_whom_it_does_not_believe() {
 }
 
 /// Each job fills a node of its own, and an urgent job wants one.
-fn cluster(running: Vec<RunningJob>) -> Facts {
+pub fn cluster(running: Vec<RunningJob>) -> Facts {
     let mut facts = Facts::at(UnixTime(NOW));
     let nodes = 0..running.len() as u32;
     facts.nodes = nodes
@@ -359,7 +359,7 @@ fn cluster(running: Vec<RunningJob>) -> Facts {
     facts
 }
 
-fn decide(facts: &Facts, with: &str) -> Outcome {
+pub fn decide(facts: &Facts, with: &str) -> Outcome {
     let constraints = Constraints::default();
     plan(
         facts,
