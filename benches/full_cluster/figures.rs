@@ -27,6 +27,7 @@ pub fn print(cluster: &Cluster, size: Size, looks: u32) -> Outcome {
     let question_ms = job_info_ms(cluster)?;
     let rss_before_mib = rss_mib(cluster)?;
 
+    cluster.ask("scontrol", &["setdebug", "debug"])?;
     // No job may be stopped, as all are still being started. So it is looked for a set of victims every second.
     println!("An urgent job is submitted; {looks} looks are waited for.");
     let job = [
@@ -76,9 +77,9 @@ fn row(what: &str, looks: &[Look], question_ms: f64, of: impl Fn(&Look) -> f64) 
     );
 }
 
-/// Of a line such as "surgent: looked at 8 nodes and 9 running jobs: 0.00 ms until …, 1.23 ms under them, …".
+/// Of a line such as "debug:  surgent: looked at 8 nodes and 9 running jobs: 0.00 ms until …, 1.23 ms under them, …".
 fn look(line: &str) -> Option<Look> {
-    let times = line.strip_prefix("surgent: looked at ")?.split_once(": ")?.1;
+    let times = line.split_once("surgent: looked at ")?.1.split_once(": ")?.1;
     let mut times = times
         .split(", ")
         .map(|part| part.split_once(" ms ")?.0.parse().ok());

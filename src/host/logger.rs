@@ -26,7 +26,7 @@ pub fn install(write: LogFn) {
     LOGGER.write.store(Some(Arc::new(write)));
     // It fails only where a logger is installed already: then that is this one.
     if log::set_logger(&LOGGER).is_ok() {
-        log::set_max_level(log::LevelFilter::Debug);
+        log::set_max_level(log::LevelFilter::Trace);
     }
 }
 

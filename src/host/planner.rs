@@ -235,7 +235,8 @@ impl Planner {
     fn log_times(&self, facts: &Facts, decision: Duration) {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         let LookTimes { locks, read } = self.look_took;
-        log::debug!(
+        // Up to five times a second, so not at a level at which sites usually run.
+        log::trace!(
             "looked at {} nodes and {} running jobs: {:.2} ms until Slurm's locks were had, {:.2} ms under them, {:.2} ms \
              to read what was copied, {:.2} ms to decide",
             facts.nodes.len(),
