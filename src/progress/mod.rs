@@ -10,6 +10,7 @@ mod bars;
 mod cursor;
 mod duration;
 mod epochs;
+mod format;
 mod keys;
 mod lines;
 mod marks;
@@ -30,6 +31,7 @@ mod words;
 pub use lines::PASSED_OVER;
 pub use reading::Reading;
 
+use format::Format;
 use keys::Keys;
 use lines::{Lines, Piece};
 use pattern::Pattern;
@@ -248,7 +250,7 @@ fn timm(text: &[u8]) -> Option<Sight> {
     cursor.skip(b" ", 12);
     let ratio = cursor.ratio()?;
     Some(Sight {
-        format: if is_swin { "Swin" } else { "timm" },
+        format: Format::named(if is_swin { "Swin" } else { "timm" }),
         epoch: Some(Epoch {
             number,
             means: Means::Inside,

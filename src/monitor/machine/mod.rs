@@ -455,8 +455,7 @@ impl Machine {
         let deadline = self.request.and_then(|request| request.ask?.deadline);
         if self.is_waiting() && deadline.is_some_and(|deadline| deadline <= now.unix) {
             self.drop_waiting();
-            let sentence =
-                "until the deadline the program handled no save signal, so the urgent job's request was not passed on";
+            let sentence = "until the deadline the program handled no save signal, so the urgent job's request was not passed on";
             return vec![Action::Say(sentence.to_owned())];
         }
         match &mut self.program {
