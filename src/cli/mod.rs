@@ -2,6 +2,7 @@
 //! What people type.
 #![forbid(unsafe_code)]
 
+mod check;
 mod drill;
 mod plan;
 mod progress;
@@ -31,6 +32,7 @@ enum Command {
     Drill(drill::Args),
     Plan(plan::Args),
     Progress(progress::Args),
+    Check(check::Args),
     /// Stands between a program and its output; for `surgent run` alone
     #[command(hide = true)]
     Relay,
@@ -44,6 +46,7 @@ pub fn main() -> ExitCode {
         Command::Drill(args) => drill::main(&args),
         Command::Plan(args) => plan::main(&args),
         Command::Progress(args) => progress::main(&args),
+        Command::Check(args) => check::main(&args),
         Command::Relay => match crate::monitor::relay::serve() {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
