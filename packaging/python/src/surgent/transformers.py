@@ -54,6 +54,8 @@ class SurgentCallback(TrainerCallback):
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
         """Reports a checkpoint."""
         checkpoint = os.path.join(args.output_dir, f"checkpoint-{state.global_step}")
+        # The others write their random states beside the first's files, and may not be done yet.
+        surgent_torch.largest(0)
         # A search for hyperparameters has folders of its own.
         surgent.saved(checkpoint if os.path.isdir(checkpoint) else None)
         if self._is_asked and self._stop_after_save:

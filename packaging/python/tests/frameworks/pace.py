@@ -20,7 +20,7 @@ BATCH_SIZE = 8
 _STEP_S = 0.1
 # The steps after which the first run waits for the request, in the middle of an epoch, and for its end.
 _ASKED_AFTER = BATCHES + BATCHES // 2
-_HELD_AFTER = _ASKED_AFTER + BATCHES
+_HELD_AFTER = _ASKED_AFTER + 2 * BATCHES
 
 
 def _arguments() -> argparse.Namespace:

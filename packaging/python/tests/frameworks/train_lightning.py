@@ -2,7 +2,8 @@
 """A small Lightning module, in the package of Lightning that `--package` names."""
 
 import importlib
-from typing import Any
+import itertools
+from typing import Any, Dict, Iterator
 
 import pace
 import torch
@@ -23,6 +24,24 @@ class Pace(pl.Callback):
     def on_train_epoch_end(self, trainer: Any, module: Any) -> None:
         if trainer.is_last_batch:
             pace.epoch_done(trainer.current_epoch + 1)
+
+
+class Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
+    """Goes on with the batch where it was, as torchdata's StatefulDataLoader does. An ordinary one begins anew."""
+
+    _given = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        self._given %= len(self)
+        for batch in itertools.islice(super().__iter__(), self._given, None):
+            self._given += 1
+            yield batch
+
+    def state_dict(self) -> Dict[str, int]:
+        return {"given": self._given}
+
+    def load_state_dict(self, state: Dict[str, int]) -> None:
+        self._given = state["given"]
 
 
 class Model(pl.LightningModule):
@@ -52,5 +71,5 @@ trainer = pl.Trainer(
     callbacks=[Pace(), surgent_callback],
     default_root_dir=pace.in_folder(""),
 )
-trainer.fit(model, torch.utils.data.DataLoader(data, BATCH_SIZE), ckpt_path=surgent_callback.ckpt_path)
+trainer.fit(model, Loader(data, BATCH_SIZE), ckpt_path=surgent_callback.ckpt_path)
 pace.end(weight.numpy() for weight in model.state_dict().values())
