@@ -126,8 +126,9 @@ class Reporting(Scene):
         session.saved("model.pt")
         session.saved(b'/a "b"\n')
         session.saved(b"/not-utf8-\xff")
+        session.saved(12.5)  # type: ignore[arg-type]
         here = os.path.join(os.getcwd(), "model.pt")
-        self.assertEqual([line["saved"] for line in self.lines()], [True, here, '/a "b"\n', True])
+        self.assertEqual([line["saved"] for line in self.lines()], [True, here, '/a "b"\n', True, True])
 
     def test_threads_and_forked_processes_write_whole_lines(self) -> None:
         session = self.session()

@@ -106,11 +106,11 @@ def _plain(numbers: Mapping[str, float]) -> Optional[Dict[str, Number]]:
 
 
 def _absolute(path: Path) -> Value:
-    """The path from the root; ``True`` for one that JSON cannot hold."""
+    """The path from the root; ``True`` for one that JSON cannot hold, or for what is none."""
     try:
         text = os.path.abspath(os.fsdecode(path))
         text.encode()
-    except (OSError, UnicodeEncodeError):
-        # No working folder any more, or a name that is not UTF-8.
+    except (OSError, TypeError, UnicodeEncodeError):
+        # No working folder any more, what a user's function returns that is no path, or a name that is not UTF-8.
         return True
     return text

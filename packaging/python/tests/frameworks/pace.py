@@ -9,7 +9,7 @@ import hashlib
 import os
 import sys
 import time
-from typing import Any, Iterable
+from typing import Any, Iterable, List
 
 import surgent
 
@@ -34,7 +34,7 @@ def _arguments() -> argparse.Namespace:
 
 options = _arguments()
 _run = int(os.environ.get("SURGENT_RESTART_COUNT", "0"))
-_last_step = 0
+_steps: List[int] = []
 
 
 def in_folder(name: str) -> str:
@@ -51,8 +51,7 @@ def start(steps: int) -> None:
 
 def step(number: int) -> None:
     """The step of this number is trained, counted from 1 over all epochs."""
-    global _last_step
-    _last_step = number
+    _steps.append(number)
     time.sleep(_STEP_S)
     _note("step", number)
     if not options.asked or _run > 0:
@@ -76,8 +75,8 @@ def epoch_done(epochs: int) -> None:
 
 def end(weights: Iterable[Any]) -> None:
     """The training has ended with these arrays; whether with all that it was to do is seen by its steps."""
-    if _last_step == EPOCHS * BATCHES:
-        _note("finished", _last_step)
+    if _steps and _steps[-1] == EPOCHS * BATCHES:
+        _note("finished", _steps[-1])
         print("weights", hashlib.sha256(b"".join(array.tobytes() for array in weights)).hexdigest()[:16])
 
 

@@ -26,14 +26,19 @@ class Pace(pl.Callback):
             pace.epoch_done(trainer.current_epoch + 1)
 
 
-class Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
-    """Goes on with the batch where it was, as torchdata's StatefulDataLoader does. An ordinary one begins anew."""
+class Loader:
+    """Keeps its place, as torchdata's StatefulDataLoader does. An ordinary DataLoader begins the epoch anew."""
 
-    _given = 0
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+        self._given = 0
+
+    def __len__(self) -> int:
+        return len(self._loader)
 
     def __iter__(self) -> Iterator[Any]:
         self._given %= len(self)
-        for batch in itertools.islice(super().__iter__(), self._given, None):
+        for batch in itertools.islice(self._loader, self._given, None):
             self._given += 1
             yield batch
 
@@ -71,5 +76,6 @@ trainer = pl.Trainer(
     callbacks=[Pace(), surgent_callback],
     default_root_dir=pace.in_folder(""),
 )
-trainer.fit(model, Loader(data, BATCH_SIZE), ckpt_path=surgent_callback.ckpt_path)
+loader = Loader(torch.utils.data.DataLoader(data, BATCH_SIZE))
+trainer.fit(model, loader, ckpt_path=surgent_callback.ckpt_path)
 pace.end(weight.numpy() for weight in model.state_dict().values())
