@@ -10,8 +10,9 @@ SURGENT := $(BUILT)/release/surgent
 FAULTS := target/plugins-faults
 BENCH := target/plugins-bench
 DIGITS := target/demo-data/digits.csv.gz
+FRAMEWORKS := packaging/python/tests/frameworks
 
-.PHONY: help setup build demo check check-frameworks test lint faults bench bench-cluster clean FORCE
+.PHONY: help setup build demo check check-frameworks keras test lint faults bench bench-cluster clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
 		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
@@ -35,8 +36,14 @@ bench-cluster: setup ## Measure looks at a real slurmctld with 10,000 nodes, in 
 check: setup ## Run every test, on a real Slurm too
 	@$(MAKE) --no-print-directory lint test
 
-check-frameworks: ## Preempt trainings in Keras, Lightning and Transformers; SURGENT_PYTHON is a python3 that has them
-	$(CARGO) test --test monitor frameworks -- --ignored --nocapture --test-threads=1
+check-frameworks: setup ## Preempt trainings in Lightning and Transformers too, with SURGENT_PYTHON or what is installed for it (6 GB)
+	@$(MAKE) --no-print-directory shims $(if $(SURGENT_PYTHON),,target/torch/installed)
+	$(CARGO) test --test cluster -- --include-ignored --nocapture --test-threads=1 programs:: launchers::
+
+keras: target/keras/installed ## Install Keras and JAX into target/keras for the tests (145 MB)
+
+target/%/installed: $(FRAMEWORKS)/requirements-%.txt
+	@$(FRAMEWORKS)/install target/$* $<
 
 lint: ## Check format and clippy
 	$(CARGO) fmt --check
@@ -44,6 +51,7 @@ lint: ## Check format and clippy
 
 # Two at a time: each cluster test starts a whole cluster.
 test: shims faults $(DIGITS) ## Run the tests without the other checks
+	@$(MAKE) --no-print-directory keras || echo 'Keras could not be installed: its test is skipped.'
 	$(CARGO) test --no-fail-fast -- --test-threads=2
 
 $(CORE) $(SURGENT) &: FORCE

@@ -14,6 +14,8 @@ mod heterogeneous;
 mod interruptions;
 mod kept;
 mod latency;
+mod launchers;
+mod programs;
 mod reclass;
 mod saving;
 mod scene;

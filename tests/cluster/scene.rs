@@ -122,7 +122,12 @@ pub fn assert_finishes_whole(cluster: &Cluster, trainee: &Trainee) -> Outcome {
         "{} ended without being finished",
         trainee.name
     );
-    assert_eq!(steps.lost(), 0, "{} did steps again", trainee.name);
+    assert_eq!(
+        (steps.lost(), steps.repeated()),
+        (0, 0),
+        "{} did steps again",
+        trainee.name
+    );
     assert!(steps.complete(), "{} left steps out", trainee.name);
     Ok(())
 }

@@ -2,7 +2,6 @@
 //! `surgent run` and `surgent report` from outside: real programs, real signals, real exit codes.
 
 mod bench;
-mod frameworks;
 mod output;
 mod outside;
 mod publish;
