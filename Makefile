@@ -53,7 +53,7 @@ $(CORE) $(SURGENT) &: FORCE
 faults: shims
 	$(CARGO) build --release --lib --features faults --target-dir $(BUILT)/faults
 	@mkdir -p $(FAULTS)
-	@for plugin in $(SHIM_PLUGINS) $(BUILT)/faults/release/libsurgent.so; do \
+	@for plugin in $(SHIM_PLUGINS) $(SPANK_PLUGIN) $(BUILT)/faults/release/libsurgent.so; do \
 		cp "$$plugin" $(FAULTS)/.new && mv -f $(FAULTS)/.new "$(FAULTS)/$${plugin##*/}" || exit 1; done
 
 bench: shims $(BENCH)/host ## Measure what decisions take (docs/performance.md)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The configuration of a test cluster: slurm.conf, gres.conf, cgroup.conf, surgent.toml.
+//! The configuration of a test cluster: slurm.conf, gres.conf, cgroup.conf, plugstack.conf, surgent.toml.
 
 use super::{Outcome, places};
 use std::fs;
@@ -100,6 +100,7 @@ impl Configuration {
         if self.preempt == Preempt::Surgent {
             self.copy_plugins(&folder.join("plugins"))?;
             put("surgent.toml", &self.surgent_toml)?;
+            put("plugstack.conf", "optional spank_surgent.so\n")?;
         }
         put("slurm.conf", &self.slurm_conf(folder)?)?;
         Ok(())
