@@ -3,20 +3,32 @@
 
 use crate::on_cluster;
 use crate::scene::{assert_all_finish_whole, four, quick, wait_for_requests};
-use crate::support::{Cluster, Failure, JobId, LIMIT, Outcome, finish};
+use crate::support::{Cluster, JobId, LIMIT, Outcome, finish, places};
 use std::fs;
 use std::process::Command;
 
 /// How Slurm hands the option on.
 const VARIABLE: &str = "SLURM_SPANK__SLURM_SPANK_OPTION_surgent_urgency";
 
-/// From then on no command, and no node, has the option.
-fn take_plugin_away(cluster: &Cluster) -> Outcome {
+/// From then on no command, and no node, has another plugin than this.
+fn only_plugin(cluster: &Cluster, plugin: &str) -> Outcome {
     let written = fs::write(
         cluster.folder().join("plugstack.conf"),
-        "optional no_such_plugin.so\n",
+        format!("optional {plugin}\n"),
     );
     written.map_err(|error| format!("plugstack.conf: {error}").into())
+}
+
+/// Builds `forger.c`; its path.
+fn forger(cluster: &Cluster) -> Outcome<String> {
+    let (year, month) = places::slurm_version()?;
+    let plugin = cluster.folder().join("forger.so").display().to_string();
+    let mut cc = Command::new("cc");
+    cc.arg(format!("-DSLURM_RELEASE={}", (year << 16) | (month << 8)));
+    cc.args(["-shared", "-fPIC", "-Wall", "-Werror", "-o", &plugin]);
+    cc.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cluster/forger.c"));
+    finish(&mut cc, "cc")?;
+    Ok(plugin)
 }
 
 /// What a command that has to fail says.
@@ -36,11 +48,13 @@ fn sbatch_refusal(outcome: Outcome<JobId>) -> String {
 
 /// Class and comment of a job.
 fn class(cluster: &Cluster, job: JobId) -> Outcome<(String, String)> {
-    let record = cluster.job(job)?.get("AdminComment").to_owned();
-    let class = record
-        .strip_prefix("surgent{class=")
-        .and_then(|rest| rest.split([' ', '}']).next());
-    Ok((class.unwrap_or("none").to_owned(), cluster.comment(job)?))
+    let job = cluster.job(job)?;
+    let record = job.get("AdminComment").strip_prefix("surgent{class=");
+    let class = record.and_then(|record| record.split([' ', '}']).next());
+    Ok((
+        class.unwrap_or("none").to_owned(),
+        job.get("Comment").trim_end().to_owned(),
+    ))
 }
 
 fn assert_class(cluster: &Cluster, job: JobId, expected: &str, comment: &str) -> Outcome {
@@ -79,7 +93,7 @@ fn an_urgent_job_by_option_gets_its_victims_and_its_steps_run() -> Outcome {
         assert_eq!(children.lines().count(), 3, "{output}");
         for child in children.lines() {
             let child = JobId(child.parse().map_err(|_| format!("squeue answered {children}"))?);
-            assert_class(cluster, child, "none", "(null)")?;
+            assert_class(cluster, child, "none", "")?;
         }
         assert_all_finish_whole(cluster, &trainees, &asked)?;
         cluster.controller_is_well()
@@ -93,8 +107,7 @@ fn each_command_knows_the_option_and_the_comment_shows_it() -> Outcome {
             let help = cluster.ask(command, &["--help"])?;
             let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(
-                words.contains("--urgency=urgent|normal urgent: start at once")
-                    && words.contains("[surgent]"),
+                words.contains("--urgency=urgent|normal urgent: start at once"),
                 "{command} --help says: {help}"
             );
         }
@@ -128,8 +141,8 @@ fn each_command_knows_the_option_and_the_comment_shows_it() -> Outcome {
 
         for command in ["srun", "salloc"] {
             let run = ["--urgency=urgent", "-n1", "sh", "-c"];
-            let ask = format!("squeue -h -j $SLURM_JOB_ID -o %k");
-            let answer = cluster.ask(command, &[&run[..], &[&ask]].concat())?;
+            let ask = "squeue -h -j $SLURM_JOB_ID -o %k";
+            let answer = cluster.ask(command, &[&run[..], &[ask]].concat())?;
             assert_eq!(answer.trim(), "urgency=urgent", "{command}");
         }
         cluster.controller_is_well()
@@ -152,9 +165,20 @@ fn each_component_of_a_heterogeneous_job_has_its_own() -> Outcome {
         )?;
         assert_class(cluster, both, "urgent", "urgency=urgent")?;
         assert_class(cluster, JobId(both.0 + 1), "urgent", "urgency=urgent")?;
+        // Slurm itself hands it on to the components behind the one that has it.
         let first = cluster.sbatch(&["--hold", "--urgency=urgent", "-n1", ":", "-n1"], "true")?;
-        assert_class(cluster, first, "urgent", "urgency=urgent")?;
-        crate::tell(&format!("second: {:?}", class(cluster, JobId(first.0 + 1))?));
+        assert_class(cluster, JobId(first.0 + 1), "urgent", "urgency=urgent")?;
+        let mixed = [
+            "--hold",
+            "--urgency=urgent",
+            "-n1",
+            ":",
+            "--urgency=normal",
+            "-n1",
+        ];
+        let mixed = cluster.sbatch(&mixed, "true")?;
+        assert_class(cluster, mixed, "urgent", "urgency=urgent")?;
+        assert_class(cluster, JobId(mixed.0 + 1), "normal", "urgency=normal")?;
         Ok(())
     })
 }
@@ -201,9 +225,9 @@ fn a_user_changes_the_class_by_the_comment() -> Outcome {
 }
 
 #[test]
-fn without_the_plugin_the_comment_does_it_and_nothing_unchecked_passes() -> Outcome {
+fn without_the_plugin_the_comment_does_it() -> Outcome {
     on_cluster(quick(), |cluster| {
-        take_plugin_away(cluster)?;
+        only_plugin(cluster, "no_such_plugin.so")?;
         let unknown = sbatch_refusal(cluster.sbatch(&["--urgency=urgent"], "true"));
         assert!(unknown.contains("unrecognized option"), "{unknown}");
         let job = cluster.sbatch(
@@ -212,27 +236,35 @@ fn without_the_plugin_the_comment_does_it_and_nothing_unchecked_passes() -> Outc
         )?;
         assert_class(cluster, job, "urgent", "urgency=urgent")?;
         cluster.wait_for_output("step", "ran", LIMIT)?;
+        cluster.controller_is_well()
+    })
+}
 
-        // srun passes on whatever its environment says.
-        let srun = |value: &str| {
-            let mut command = cluster.command("srun");
-            command
-                .env(VARIABLE, value)
-                .args(["-n1", "sh", "-c", "squeue -h -j $SLURM_JOB_ID -o %k"]);
+#[test]
+fn a_forged_option_is_judged_by_slurmctld() -> Outcome {
+    on_cluster(quick(), |cluster| {
+        only_plugin(cluster, &forger(cluster)?)?;
+        let sbatch = |value: &str, comment: &str| {
+            let mut command = cluster.command("sbatch");
+            command.env("FORGED", value);
+            command.args(["--parsable", "--hold", "--comment", comment, "--wrap", "true"]);
             command
         };
-        let said = refusal(&mut srun("rubbish"));
-        assert!(
-            said.contains(r#"surgent: --urgency="rubbish" is not known"#),
-            "{said}"
-        );
-        let said = refusal(&mut srun("urgent\n"));
-        assert!(
-            said.contains(r#"surgent: --urgency="urgent\n" is not known"#),
-            "{said}"
-        );
-        let answer = finish(&mut srun("urgent"), "srun").map_err(Failure::from)?;
-        assert_eq!(answer.trim(), "urgency=urgent");
+        for (value, comment, sentence) in [
+            ("rubbish", "", r#"surgent: --urgency="rubbish" is not known"#),
+            ("", "urgent", r#"surgent: --urgency="" is not known"#),
+            ("urgent\n", "", r#"surgent: --urgency="urgent\n" is not known"#),
+            ("normal", "urgent", "surgent: --urgency=normal and the comment"),
+        ] {
+            let said = refusal(&mut sbatch(value, comment));
+            assert!(said.contains(sentence), "{said}");
+        }
+        let long = "urgent".repeat(10_000);
+        let said = refusal(&mut sbatch(&long, ""));
+        assert!(said.contains("is not known") && said.len() < 1000, "{said}");
+        let answer = finish(&mut sbatch("urgent", ""), "sbatch")?;
+        let job = JobId(answer.trim().parse().map_err(|_| answer)?);
+        assert_class(cluster, job, "urgent", "urgency=urgent")?;
         cluster.controller_is_well()
     })
 }
