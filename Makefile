@@ -11,7 +11,7 @@ FAULTS := target/plugins-faults
 BENCH := target/plugins-bench
 DIGITS := target/demo-data/digits.csv.gz
 
-.PHONY: help setup build demo check check-frameworks test lint faults bench bench-cluster clean FORCE
+.PHONY: help setup build demo check check-frameworks test lint faults bench bench-cluster bench-submit clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
 		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
@@ -31,6 +31,10 @@ demo: setup ## Show the whole story on a real Slurm, in about a minute and a hal
 bench-cluster: setup ## Measure looks at a real slurmctld with 10,000 nodes, in about ten minutes
 	@$(MAKE) --no-print-directory shims
 	$(CARGO) bench --bench full_cluster
+
+bench-submit: setup ## Compare what submissions take a real slurmctld with nothing, job_submit/lua and Surgent
+	@$(MAKE) --no-print-directory shims
+	$(CARGO) bench --bench submit
 
 check: setup ## Run every test, on a real Slurm too
 	@$(MAKE) --no-print-directory lint test
