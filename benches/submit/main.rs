@@ -44,7 +44,7 @@ fn run() -> Outcome {
     let submissions = number("SURGENT_BENCH_SUBMISSIONS", 15)?;
     println!("Starting three clusters: nothing, lua, surgent.");
     let contenders = [
-        contender("nothing", "JobSubmitPlugins=", Preempt::Nothing)?,
+        contender("nothing", "# no plugin", Preempt::Nothing)?,
         contender("lua", "JobSubmitPlugins=lua", Preempt::Nothing)?,
         contender("surgent", "JobSubmitPlugins=surgent", Preempt::Surgent)?,
     ];
