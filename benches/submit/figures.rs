@@ -2,104 +2,89 @@
 //! What slurmctld says that submissions took it.
 
 use crate::support::{Cluster, Outcome};
-use std::ops::Sub;
 
-/// Submissions so far, or in a round.
-#[derive(Clone, Copy, Default)]
-pub struct Spent {
-    pub submissions: u64,
-    pub total_us: u64,
+/// What was seen of one cluster.
+pub struct Seen {
+    name: &'static str,
+    /// sdiag's average of all submissions, in microseconds.
+    average_us: f64,
+    /// What each submission took, by kind; from the log, sorted, in microseconds.
+    taken_us: Vec<Vec<u64>>,
 }
 
-impl Spent {
-    fn average_us(self) -> f64 {
-        self.total_us as f64 / self.submissions as f64
-    }
-}
-
-impl Sub for Spent {
-    type Output = Self;
-
-    fn sub(self, earlier: Self) -> Self {
-        Self {
-            submissions: self.submissions - earlier.submissions,
-            total_us: self.total_us - earlier.total_us,
+impl Seen {
+    /// Kinds were submitted in turn, from the first job on.
+    pub fn read(name: &'static str, cluster: &Cluster, kinds: usize) -> Outcome<Self> {
+        let answer = cluster.ask("sdiag", &[])?;
+        // REQUEST_SUBMIT_BATCH_JOB ( 4003) count:5 ave_time:567 total_time:2839
+        let line = answer
+            .lines()
+            .find(|line| line.contains("REQUEST_SUBMIT_BATCH_JOB "));
+        let average_us = line
+            .and_then(|line| after(line, "ave_time:"))
+            .ok_or_else(|| format!("sdiag does not say what submissions took:\n{answer}"))?;
+        let mut taken_us = vec![Vec::new(); kinds];
+        for line in cluster.log() {
+            // _slurm_rpc_submit_batch_job: JobId=1 InitPrio=0 usec=403
+            if line.has(&["_slurm_rpc_submit_batch_job: "])
+                && let (Some(job), Some(us)) = (after(&line.text, "JobId="), after(&line.text, "usec="))
+            {
+                taken_us[(job as usize - 1) % kinds].push(us);
+            }
         }
-    }
-}
-
-/// What sdiag says since slurmctld was started.
-pub fn spent(cluster: &Cluster) -> Outcome<Spent> {
-    let answer = cluster.ask("sdiag", &[])?;
-    // REQUEST_SUBMIT_BATCH_JOB ( 4003) count:5 ave_time:567 total_time:2839
-    let Some(line) = answer
-        .lines()
-        .find(|line| line.contains("REQUEST_SUBMIT_BATCH_JOB "))
-    else {
-        return Ok(Spent::default());
-    };
-    let number = |name: &str| {
-        let value = line.split_whitespace().find_map(|word| word.strip_prefix(name))?;
-        value.parse().ok()
-    };
-    match (number("count:"), number("total_time:")) {
-        (Some(submissions), Some(total_us)) => Ok(Spent {
-            submissions,
-            total_us,
-        }),
-        _ => Err(format!("sdiag does not say what submissions took: {line}").into()),
-    }
-}
-
-/// All rounds, by contender; the first is what the others are compared with.
-pub struct Rounds<const N: usize> {
-    names: [&'static str; N],
-    rounds: Vec<[Spent; N]>,
-}
-
-impl<const N: usize> Rounds<N> {
-    pub fn new(names: [&'static str; N]) -> Self {
-        Self {
-            names,
-            rounds: Vec::new(),
+        if taken_us.iter().any(Vec::is_empty) {
+            return Err(
+                cluster.with_logs("slurmctld's log does not say what each submission took".to_owned())
+            );
         }
+        taken_us.iter_mut().for_each(|of_kind| of_kind.sort_unstable());
+        Ok(Self {
+            name,
+            average_us: average_us as f64,
+            taken_us,
+        })
     }
+}
 
-    pub fn push(&mut self, round: [Spent; N]) {
-        self.rounds.push(round);
+/// The number behind `name`.
+fn after(line: &str, name: &str) -> Option<u64> {
+    let value = line.split_whitespace().find_map(|word| word.strip_prefix(name))?;
+    value.parse().ok()
+}
+
+/// All clusters side by side; the first is what the others are compared with.
+pub fn print<const N: usize>(seen: &[Seen], kinds: [&str; N]) {
+    println!("\nall submissions, sdiag's average");
+    for one in seen {
+        let x = one.average_us / seen[0].average_us;
+        println!("  {:9} {:7.0} us   {x:.3} x", one.name, one.average_us);
     }
-
-    pub fn print(&self) {
+    for (kind, name) in kinds.iter().enumerate() {
         println!(
-            "\n            jobs   average µs   median µs   x, median of rounds   x, middle half of rounds"
+            "\n{name}; each submission, from slurmctld's log: a quarter took less, half, three quarters"
         );
-        for at in 0..N {
-            let of = |round: &[Spent; N]| round[at].average_us();
-            let jobs: u64 = self.rounds.iter().map(|round| round[at].submissions).sum();
-            let total_us: u64 = self.rounds.iter().map(|round| round[at].total_us).sum();
-            let averages = sorted(self.rounds.iter().map(of));
-            // Rounds are compared with themselves: whatever else the machine did then met all alike.
-            let ratios = sorted(self.rounds.iter().map(|round| of(round) / round[0].average_us()));
+        for one in seen {
+            let quarters = [1, 2, 3].map(|quarter| quantile(&one.taken_us[kind], quarter));
+            let xs = [1, 2, 3].map(|quarter| {
+                quantile(&one.taken_us[kind], quarter) as f64
+                    / quantile(&seen[0].taken_us[kind], quarter) as f64
+            });
             println!(
-                "{:9} {jobs:6} {:12.0} {:11.0} {:21.3} {:17.3} to {:.3}",
-                self.names[at],
-                total_us as f64 / jobs as f64,
-                quantile(&averages, 2),
-                quantile(&ratios, 2),
-                quantile(&ratios, 1),
-                quantile(&ratios, 3),
+                "  {:9} {:7} {:7} {:7} us   {:.3} {:.3} {:.3} x   ({} jobs)",
+                one.name,
+                quarters[0],
+                quarters[1],
+                quarters[2],
+                xs[0],
+                xs[1],
+                xs[2],
+                one.taken_us[kind].len()
             );
         }
     }
 }
 
-fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values
-}
-
 /// So many quarters through sorted values.
-fn quantile(sorted: &[f64], quarters: usize) -> f64 {
+fn quantile(sorted: &[u64], quarters: usize) -> u64 {
     sorted[(sorted.len() - 1) * quarters / 4]
 }

@@ -3,7 +3,7 @@
 //! job_submit/lua doing the same classification, and with Surgent.
 //!
 //! Three clusters run at the same time and have their turn in each round: what else the machine does meets all alike.
-//! SURGENT_BENCH_ROUNDS is the number of rounds (20), SURGENT_BENCH_SUBMISSIONS that of submissions to each in a round (15).
+//! SURGENT_BENCH_ROUNDS is the number of rounds (60); in each, every cluster gets five submissions of each kind.
 
 #[path = "../../tests/support/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the cluster tests use the rest")]
@@ -11,17 +11,19 @@ mod support;
 
 mod figures;
 
-use figures::{Rounds, Spent};
+use figures::Seen;
 use std::env;
 use std::process::ExitCode;
 use support::{Cluster, Outcome, Preempt};
 
-/// What jobs say: nothing, what a training says, and that it is urgent.
-const COMMENTS: [&str; 3] = [
-    "",
-    "epochs=90 save=step save_s=20 signal=USR1@batch",
-    "urgency=urgent",
+/// What jobs are, and what their comments say.
+const KINDS: [(&str, &str); 3] = [
+    ("no comment", ""),
+    ("a training", "epochs=90 save=step save_s=20 signal=USR1@batch"),
+    ("urgent", "urgency=urgent"),
 ];
+/// Submissions of each kind in a round.
+const OF_EACH: usize = 5;
 
 /// How a cluster's submissions are looked at.
 struct Contender {
@@ -40,30 +42,28 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Outcome {
-    let rounds = number("SURGENT_BENCH_ROUNDS", 20)?;
-    let submissions = number("SURGENT_BENCH_SUBMISSIONS", 15)?;
+    let rounds = rounds()?;
     println!("Starting three clusters: nothing, lua, surgent.");
     let contenders = [
         contender("nothing", "# no plugin", Preempt::Nothing)?,
         contender("lua", "JobSubmitPlugins=lua", Preempt::Nothing)?,
         contender("surgent", "JobSubmitPlugins=surgent", Preempt::Surgent)?,
     ];
-    let mut spent = Rounds::new(contenders.each_ref().map(|contender| contender.name));
-    println!("{rounds} rounds of {submissions} submissions to each.");
-    for contender in &contenders {
-        // The first ones are slower with everybody.
-        submit(&contender.cluster, submissions)?;
-    }
+    println!(
+        "{rounds} rounds of {} submissions to each.",
+        OF_EACH * KINDS.len()
+    );
     for round in 0..rounds {
-        let mut of_round = [Spent::default(); 3];
         // Each is the first as often as the others.
         for turn in 0..contenders.len() {
-            let at = (round as usize + turn) % contenders.len();
-            of_round[at] = submit(&contenders[at].cluster, submissions)?;
+            submit(&contenders[(round + turn) % contenders.len()].cluster)?;
         }
-        spent.push(of_round);
     }
-    spent.print();
+    let seen: Vec<Seen> = contenders
+        .iter()
+        .map(|contender| Seen::read(contender.name, &contender.cluster, KINDS.len()))
+        .collect::<Outcome<_>>()?;
+    figures::print(&seen, KINDS.map(|(name, _)| name));
     Ok(())
 }
 
@@ -79,34 +79,24 @@ fn contender(name: &'static str, plugins: &str, preempt: Preempt) -> Outcome<Con
 }
 
 /// Submits jobs of all kinds in turn, and takes them back.
-fn submit(cluster: &Cluster, submissions: u32) -> Outcome<Spent> {
-    let before = figures::spent(cluster)?;
-    for comment in COMMENTS.iter().cycle().take(submissions as usize) {
+fn submit(cluster: &Cluster) -> Outcome {
+    for (_, comment) in KINDS.iter().cycle().take(OF_EACH * KINDS.len()) {
         let comment = format!("--comment={comment}");
         cluster.ask(
             "sbatch",
             &["--hold", &comment, "-o", "/dev/null", "--wrap", "true"],
         )?;
     }
-    let after = figures::spent(cluster)?;
-    cluster.ask("scancel", &["--state=PENDING"])?;
-    let spent = after - before;
-    match spent.submissions == u64::from(submissions) {
-        true => Ok(spent),
-        false => Err(format!(
-            "sdiag counts {} submissions instead of {submissions}",
-            spent.submissions
-        )
-        .into()),
-    }
+    cluster.ask("scancel", &["--state=PENDING"]).map(drop)
 }
 
-fn number(variable: &str, default: u32) -> Outcome<u32> {
-    match env::var(variable) {
-        Err(_) => Ok(default),
+fn rounds() -> Outcome<usize> {
+    const VARIABLE: &str = "SURGENT_BENCH_ROUNDS";
+    match env::var(VARIABLE) {
+        Err(_) => Ok(60),
         Ok(text) => {
             let number = text.parse().ok().filter(|number| *number > 0);
-            number.ok_or_else(|| format!("{variable}={text:?} is not a number above 0").into())
+            number.ok_or_else(|| format!("{VARIABLE}={text:?} is not a number above 0").into())
         }
     }
 }
