@@ -12,7 +12,7 @@ BENCH := target/plugins-bench
 DIGITS := target/demo-data/digits.csv.gz
 FRAMEWORKS := packaging/python/tests/frameworks
 
-.PHONY: help setup build demo check check-frameworks keras test lint faults bench bench-cluster clean FORCE
+.PHONY: help setup build demo check check-frameworks keras test lint faults bench bench-cluster bench-submit clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
 		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
@@ -32,6 +32,10 @@ demo: setup ## Show the whole story on a real Slurm, in about a minute and a hal
 bench-cluster: setup ## Measure looks at a real slurmctld with 10,000 nodes, in about ten minutes
 	@$(MAKE) --no-print-directory shims
 	$(CARGO) bench --bench full_cluster
+
+bench-submit: setup ## Compare what submissions take a real slurmctld with nothing, job_submit/lua and Surgent
+	@$(MAKE) --no-print-directory shims
+	$(CARGO) bench --bench submit
 
 check: setup ## Run every test, on a real Slurm too
 	@$(MAKE) --no-print-directory lint test
@@ -61,7 +65,7 @@ $(CORE) $(SURGENT) &: FORCE
 faults: shims
 	$(CARGO) build --release --lib --features faults --target-dir $(BUILT)/faults
 	@mkdir -p $(FAULTS)
-	@for plugin in $(SHIM_PLUGINS) $(BUILT)/faults/release/libsurgent.so; do \
+	@for plugin in $(SHIM_PLUGINS) $(SPANK_PLUGIN) $(BUILT)/faults/release/libsurgent.so; do \
 		cp "$$plugin" $(FAULTS)/.new && mv -f $(FAULTS)/.new "$(FAULTS)/$${plugin##*/}" || exit 1; done
 
 bench: shims $(BENCH)/host ## Measure what decisions take (docs/performance.md)

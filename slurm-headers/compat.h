@@ -208,5 +208,7 @@ SURGENT_FIELD_IS(gres_job_state_t, def_mem_per_gres, uint64_t);
 SURGENT_FIELD_IS(job_desc_msg_t, requeue, uint16_t);
 SURGENT_FIELD_IS(job_desc_msg_t, priority, uint32_t);
 SURGENT_FIELD_IS(job_desc_msg_t, het_job_offset, uint32_t);
+SURGENT_FIELD_IS(job_desc_msg_t, spank_job_env, char **);
+SURGENT_FIELD_IS(job_desc_msg_t, spank_job_env_size, uint32_t);
 
 #endif

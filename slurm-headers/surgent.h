@@ -252,6 +252,7 @@ typedef struct surgent_answer {
 	void (*set_admin_comment)(void *context, const char *text);
 	void (*set_priority)(void *context, uint32_t priority);
 	void (*set_requeue)(void *context, bool requeue);
+	void (*set_comment)(void *context, const char *text);
 } surgent_answer_t;
 
 /* surgent_request_view_t.flags */
@@ -269,6 +270,9 @@ typedef struct surgent_request_view {
 	uint32_t by_user_id; /* who asks */
 	const char *comment;
 	const char *admin_comment;
+	/* Submissions only: the value of --urgency, as the user's side sent it; and a different one that came with it. */
+	const char *urgency_option;
+	const char *urgency_option_other;
 } surgent_request_view_t;
 
 /* The job that somebody wants to change, as it is now. */

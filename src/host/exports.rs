@@ -6,10 +6,11 @@ use super::guard::{self, Hook, hook};
 use super::views::{bytes, view_ref};
 use super::{abi, logger, planner};
 use crate::policy::admission::{self, Change, Component, Submission};
+use crate::policy::directives::UrgencyOption;
 use crate::policy::ids::JobId;
 use crate::policy::record::Record;
 use crate::policy::units::UnixTime;
-use std::ffi::{CString, OsStr, c_char, c_int};
+use std::ffi::{CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -102,11 +103,18 @@ pub unsafe extern "C" fn surgent_job_submit(
                 true => Component::First,
                 false => Component::Later,
             }),
+            option: UrgencyOption {
+                value: bytes(&request.urgency_option),
+                other: bytes(&request.urgency_option_other),
+            },
         };
         match admission::submit(&submission, unix_now(), core.settings.load().mode) {
             Ok(admission) => {
+                if let Some(text) = &admission.comment {
+                    set_text(answer, answer.set_comment, text);
+                }
                 if let Some(text) = &admission.admin_comment {
-                    set_admin_comment(answer, text);
+                    set_text(answer, answer.set_admin_comment, text);
                     if Record::is_urgent_fast(text) {
                         core.wake.ring_for_new_job();
                     }
@@ -155,7 +163,7 @@ pub unsafe extern "C" fn surgent_job_modify(
         match admission::modify(&asked, unix_now(), core.settings.load().mode) {
             Ok(amendment) => {
                 if let Some(text) = &amendment.admin_comment {
-                    set_admin_comment(answer, text);
+                    set_text(answer, answer.set_admin_comment, text);
                 }
                 // Slurm has yet to check that this user may change this job at all. So nothing is believed here:
                 // the planner is only woken, and reads what the job says afterwards.
@@ -247,9 +255,11 @@ fn tell(answer: &abi::surgent_answer_t, sentence: &str) {
     }
 }
 
-fn set_admin_comment(answer: &abi::surgent_answer_t, text: &[u8]) {
+type SetText = Option<unsafe extern "C" fn(context: *mut c_void, text: *const c_char)>;
+
+fn set_text(answer: &abi::surgent_answer_t, set: SetText, text: &[u8]) {
     // It came from C strings and our own record, so there is no NUL in it.
-    if let (Some(set), Ok(text)) = (answer.set_admin_comment, CString::new(text)) {
+    if let (Some(set), Ok(text)) = (set, CString::new(text)) {
         // SAFETY: as in `tell`.
         unsafe { set(answer.context, text.as_ptr()) };
     }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What happens to a job when it is submitted or changed.
 
-use super::directives::{self, Urgency};
+use super::directives::{self, Urgency, UrgencyOption};
 use super::record::Record;
 use super::settings::Mode;
 use super::units::{Seconds, UnixTime};
+use std::borrow::Cow;
 
 /// Priority of an urgent job: above what the ordinary priority plugins give, below Slurm's own special values.
 pub const URGENT_PRIORITY: u32 = 0xffff_f000;
@@ -42,6 +43,8 @@ pub struct Submission<'a> {
     pub batch: bool,
     /// It is a component of a heterogeneous job.
     pub component: Option<Component>,
+    /// What `--urgency` says.
+    pub option: UrgencyOption<'a>,
 }
 
 /// Which component of a heterogeneous job is submitted.
@@ -56,6 +59,8 @@ pub enum Component {
 /// What to change in a submission; the default is nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Admission {
+    /// The new comment.
+    pub comment: Option<Vec<u8>>,
     /// The new AdminComment.
     pub admin_comment: Option<Vec<u8>>,
     /// The new priority.
@@ -69,13 +74,14 @@ pub struct Admission {
 /// Looks at a submission. A job without directives is left exactly as it is.
 ///
 /// # Errors
-/// A sentence for the user, where the comment has malformed directives.
+/// A sentence for the user, where the comment has malformed directives or `--urgency` contradicts it.
 pub fn submit(job: &Submission<'_>, now: UnixTime, mode: Mode) -> Result<Admission, String> {
-    let comment = job.comment.unwrap_or_default();
-    if mode == Mode::Off || comment.is_empty() {
+    let given = job.comment.unwrap_or_default();
+    if mode == Mode::Off || (given.is_empty() && job.option.value.is_none()) {
         return Ok(Admission::default());
     }
-    let directives = directives::parse(comment).map_err(|error| error.to_string())?;
+    let comment = job.option.write_into(given).map_err(|error| error.to_string())?;
+    let directives = directives::parse(&comment).map_err(|error| error.to_string())?;
     if directives.is_empty() {
         return Ok(Admission::default());
     }
@@ -87,6 +93,10 @@ pub fn submit(job: &Submission<'_>, now: UnixTime, mode: Mode) -> Result<Admissi
     let touch = mode == Mode::On;
     let urgent = class == Urgency::Urgent;
     Ok(Admission {
+        comment: match comment {
+            Cow::Owned(written) => Some(written),
+            Cow::Borrowed(_) => None,
+        },
         admin_comment: Some(record.write_into(job.admin_comment.unwrap_or_default())),
         priority: (touch && urgent && !job.held).then_some(urgent_priority(job.component.is_some())),
         requeue: touch && !urgent && job.batch && job.requeue_unset,

@@ -5,11 +5,13 @@
  * Slurm calls these hooks while it holds its own locks (job_modify: the job write lock), so nothing here takes one.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "compat.h"
 #include "host.h"
 #include "identity.h"
 #include "surgent.h"
+#include "urgency_option.h"
 #include "views.h"
 
 SURGENT_IDENTITY("job_submit/surgent", "Surgent: directives of training jobs and urgent jobs");
@@ -61,6 +63,11 @@ static void set_admin_comment(void *context, const char *text)
 	replace_text(&((target_t *)context)->desc->admin_comment, text);
 }
 
+static void set_comment(void *context, const char *text)
+{
+	replace_text(&((target_t *)context)->desc->comment, text);
+}
+
 static void set_priority(void *context, uint32_t priority)
 {
 	((target_t *)context)->desc->priority = priority;
@@ -80,6 +87,7 @@ static surgent_answer_t answer_to(target_t *target)
 		.set_admin_comment = set_admin_comment,
 		.set_priority = set_priority,
 		.set_requeue = set_requeue,
+		.set_comment = set_comment,
 	};
 }
 
@@ -97,6 +105,24 @@ static surgent_request_view_t request_of(const job_desc_msg_t *desc, uint32_t ow
 		.comment = desc->comment,
 		.admin_comment = desc->admin_comment,
 	};
+}
+
+/* The user's side makes this list, by spank_surgent.so or by hand. */
+static void view_urgency_option(const job_desc_msg_t *desc, surgent_request_view_t *view)
+{
+	const char begin[] = SURGENT_URGENCY_ENTRY "=";
+
+	for (uint32_t at = 0; desc->spank_job_env && at < desc->spank_job_env_size; at++) {
+		const char *entry = desc->spank_job_env[at];
+
+		if (!entry || strncmp(entry, begin, sizeof(begin) - 1))
+			continue;
+		entry += sizeof(begin) - 1;
+		if (!view->urgency_option)
+			view->urgency_option = entry;
+		else if (strcmp(view->urgency_option, entry))
+			view->urgency_option_other = entry;
+	}
 }
 
 /* EINVAL: the commands do not try again on it, and its text is true of a refused directive. */
@@ -119,8 +145,9 @@ SURGENT_HOOK extern int job_submit(job_desc_msg_t *desc, uint32_t submit_uid, ch
 {
 	target_t target = { .desc = desc, .user_message = err_msg };
 	const surgent_answer_t answer = answer_to(&target);
-	const surgent_request_view_t request = request_of(desc, desc->user_id, submit_uid);
+	surgent_request_view_t request = request_of(desc, desc->user_id, submit_uid);
 
+	view_urgency_option(desc, &request);
 	return slurm_result(surgent_job_submit(&request, &answer));
 }
 

@@ -22,6 +22,7 @@ mod scene;
 mod shapes;
 mod story;
 mod traps;
+mod urgency_option;
 mod victims;
 
 use std::io::Write;

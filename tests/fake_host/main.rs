@@ -50,6 +50,7 @@ fn attach() {
 struct Answer {
     code: c_int,
     message: Option<String>,
+    comment: Option<Vec<u8>>,
     admin_comment: Option<Vec<u8>>,
     priority: Option<u32>,
     requeue: Option<bool>,
@@ -59,6 +60,12 @@ unsafe extern "C" fn message(context: *mut c_void, text: *const c_char) {
     // SAFETY: the core hands back our context and a C string.
     let (answer, text) = unsafe { (&*context.cast::<RefCell<Answer>>(), CStr::from_ptr(text)) };
     answer.borrow_mut().message = Some(text.to_string_lossy().into_owned());
+}
+
+unsafe extern "C" fn set_comment(context: *mut c_void, text: *const c_char) {
+    // SAFETY: as above.
+    let (answer, text) = unsafe { (&*context.cast::<RefCell<Answer>>(), CStr::from_ptr(text)) };
+    answer.borrow_mut().comment = Some(text.to_bytes().to_vec());
 }
 
 unsafe extern "C" fn set_admin_comment(context: *mut c_void, text: *const c_char) {
@@ -90,19 +97,26 @@ fn answer_slots(answer: &RefCell<Answer>) -> surgent_answer_t {
         set_admin_comment: Some(set_admin_comment),
         set_priority: Some(set_priority),
         set_requeue: Some(set_requeue),
+        set_comment: Some(set_comment),
     }
 }
 
 fn submit(comment: &[u8], flags: u32) -> Answer {
+    submit_with_option(&CString::new(comment).unwrap(), flags, [None, None])
+}
+
+/// With the values of `--urgency` that came along.
+fn submit_with_option(comment: &CStr, flags: u32, [option, other]: [Option<&CStr>; 2]) -> Answer {
     attach();
-    let comment = CString::new(comment).unwrap();
     let request = surgent_request_view_t {
         size: size::<surgent_request_view_t>(),
         flags,
         user_id: 1000,
         by_user_id: 1000,
         comment: comment.as_ptr(),
-        admin_comment: ptr::null(),
+        urgency_option: option.map_or(ptr::null(), CStr::as_ptr),
+        urgency_option_other: other.map_or(ptr::null(), CStr::as_ptr),
+        ..surgent_request_view_t::default()
     };
     let answer = RefCell::new(Answer::default());
     // SAFETY: whole structs that live through the call.
@@ -125,6 +139,7 @@ fn modify(comment: Option<&str>, admin_comment: Option<&str>, now: &str, state: 
         by_user_id: 1000,
         comment: pointer(&comment),
         admin_comment: pointer(&admin_comment),
+        ..surgent_request_view_t::default()
     };
     let subject = surgent_subject_view_t {
         size: size::<surgent_subject_view_t>(),
@@ -186,6 +201,63 @@ fn an_urgent_heterogeneous_job_comes_right_behind_the_others_and_its_user_is_tol
     assert_eq!(second.message, None);
     let normal = submit(b"epochs=90", SURGENT_REQUEST_HET | SURGENT_REQUEST_HET_FIRST);
     assert_eq!((normal.priority, normal.message), (None, None));
+}
+
+#[test]
+fn the_option_is_equal_to_the_directive_and_shows_in_the_comment() {
+    let by_option = submit_with_option(c"epochs=90", BATCH_UNSET, [Some(c"urgent"), None]);
+    let by_comment = submit(b"epochs=90 urgency=urgent", BATCH_UNSET);
+    assert_eq!(
+        by_option.comment.as_deref(),
+        Some(&b"epochs=90 urgency=urgent"[..])
+    );
+    assert_eq!(
+        (by_option.priority, by_option.requeue),
+        (by_comment.priority, by_comment.requeue)
+    );
+    let record = by_option.admin_comment.unwrap();
+    assert!(record.starts_with(b"surgent{class=urgent first="));
+
+    let repeated = submit_with_option(c"urgent", BATCH_UNSET, [Some(c"urgent"), None]);
+    assert_eq!(
+        (repeated.code, repeated.comment),
+        (0, None),
+        "the comment said so already"
+    );
+    let normal = submit_with_option(c"", BATCH_UNSET, [Some(c"normal"), None]);
+    assert_eq!(
+        (normal.comment.as_deref(), normal.requeue),
+        (Some(&b"urgency=normal"[..]), Some(true))
+    );
+}
+
+#[test]
+fn an_option_that_cannot_be_meant_is_refused_and_changes_nothing() {
+    for (comment, option, named) in [
+        (c"", [Some(c"rubbish"), None], "rubbish"),
+        (c"urgent", [Some(c""), None], "is not known"),
+        (
+            c"urgent",
+            [Some(c"normal"), None],
+            "--urgency=normal and the comment",
+        ),
+        (c"", [Some(c"normal"), Some(c"urgent")], "give it once"),
+    ] {
+        let answer = submit_with_option(comment, BATCH_UNSET, option);
+        let message = answer.message.clone().unwrap();
+        assert!(
+            message.starts_with("surgent: ") && message.contains(named),
+            "{message}"
+        );
+        assert_eq!(
+            answer,
+            Answer {
+                code: 1,
+                message: Some(message),
+                ..Answer::default()
+            }
+        );
+    }
 }
 
 #[test]

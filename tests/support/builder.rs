@@ -56,6 +56,12 @@ impl Builder {
         self
     }
 
+    /// A further file beside slurm.conf.
+    pub fn file(mut self, name: &str, text: &str) -> Self {
+        self.configuration.files.push((name.to_owned(), text.to_owned()));
+        self
+    }
+
     /// The plugins of another folder than [`places::plugins`].
     pub fn plugins(mut self, folder: PathBuf) -> Self {
         self.configuration.plugins = Some(folder);
@@ -123,6 +129,7 @@ impl Cluster {
                 preempt: Preempt::Surgent,
                 lines: String::new(),
                 surgent_toml: String::new(),
+                files: Vec::new(),
                 plugins: None,
                 nodes: Default::default(),
                 threads_per_core: 1,

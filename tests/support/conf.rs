@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The configuration of a test cluster: slurm.conf, gres.conf, cgroup.conf, surgent.toml.
+//! The configuration of a test cluster: slurm.conf, gres.conf, cgroup.conf, plugstack.conf, surgent.toml.
 
 use super::{Outcome, places};
 use std::fs;
@@ -75,6 +75,8 @@ pub struct Configuration {
     pub preempt: Preempt,
     pub lines: String,
     pub surgent_toml: String,
+    /// Names and texts of further files beside slurm.conf.
+    pub files: Vec<(String, String)>,
     pub plugins: Option<PathBuf>,
     /// By the order of [`NODES`].
     pub nodes: [NodeKind; NODES.len()],
@@ -100,6 +102,10 @@ impl Configuration {
         if self.preempt == Preempt::Surgent {
             self.copy_plugins(&folder.join("plugins"))?;
             put("surgent.toml", &self.surgent_toml)?;
+            put("plugstack.conf", "optional spank_surgent.so\n")?;
+        }
+        for (name, text) in &self.files {
+            put(name, text)?;
         }
         put("slurm.conf", &self.slurm_conf(folder)?)?;
         Ok(())
