@@ -62,6 +62,7 @@ pub fn full(nodes: u32, jobs_per_node: u32, urgent: u32) -> Facts {
             hindrance: None,
             tasks: 1,
             het: None,
+            worth: None,
             request: Request {
                 min_nodes: 8,
                 max_nodes: Some(8),

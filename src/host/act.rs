@@ -13,7 +13,7 @@ use crate::policy::ids::JobId;
 use crate::policy::record::Record;
 use crate::policy::settings::CommandSettings;
 use crate::policy::units::UnixTime;
-use crate::policy::{admission::urgent_priority, notes};
+use crate::policy::notes;
 use crate::slurm::command::{Bounds, CommandError, Environment, run};
 use crate::slurm::job::target_options;
 use std::ffi::{OsStr, OsString};
@@ -152,14 +152,13 @@ impl<'a> Runner<'a> {
                 }
                 Ok(None)
             }
-            Action::Restore { job, urgent, delayed } => {
+            Action::Restore { job, stop, delayed } => {
                 let start_now: &[&str] = if delayed { &["StartTime=now"] } else { &[] };
                 self.rewrite(job, facts, start_now, |record| {
                     forget_request(record);
-                    record.preempted = record.preempted.saturating_add(1);
-                    record.by = Some(urgent);
+                    record.note_stop(stop);
                 })?;
-                log::info!("{}", notes::restored(job, urgent, delayed));
+                log::info!("{}", notes::restored(job, stop, delayed));
                 Ok(None)
             }
             Action::ShowWait {
@@ -175,11 +174,11 @@ impl<'a> Runner<'a> {
                 job,
                 class,
                 held,
-                het,
+                place,
             } => {
-                let head_of_queue = format!("Priority={}", urgent_priority(het));
+                let priority = format!("Priority={place}");
                 let place: &[&str] = match class {
-                    Urgency::Urgent if !held => &[&head_of_queue],
+                    Urgency::Urgent if !held => &[&priority],
                     Urgency::Urgent | Urgency::Normal => &[],
                 };
                 self.rewrite(job, facts, place, |record| record.class = class)?;

@@ -196,6 +196,9 @@ pub struct WaitingJob {
     /// Which component of a heterogeneous job it is.
     #[serde(default)]
     pub het: Option<Component>,
+    /// The `priority` that its user gives it, 0 to 100.
+    #[serde(default)]
+    pub worth: Option<u8>,
     /// Surgent's record of it.
     pub record: Option<Record>,
     /// The whole AdminComment.

@@ -37,6 +37,7 @@ fn host() -> surgent_host_t {
         log: Some(log),
         snapshot: None,
         nudge: None,
+        reprioritize: None,
     }
 }
 

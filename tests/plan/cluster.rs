@@ -92,6 +92,7 @@ pub fn random(dice: &mut Dice, size: Size) -> (Facts, Settings) {
         hindrance: None,
         tasks: 1,
         het: None,
+        worth: None,
         tested: true,
         request,
         record: None,

@@ -353,6 +353,7 @@ pub fn cluster(running: Vec<RunningJob>) -> Facts {
         },
         tasks: 1,
         het: None,
+        worth: None,
         record: None,
         admin_comment: Vec::new(),
     });
