@@ -252,7 +252,10 @@ pub extern "C" fn surgent_preempt_grace_s(_job_id: u32) -> u32 {
 /// # Safety
 /// Both pointers are NULL, or point to a struct of the contract and to a number that are valid for this call.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn surgent_site_factor(job: *const abi::surgent_queue_view_t, factor: *mut i64) -> bool {
+pub unsafe extern "C" fn surgent_site_factor(
+    job: *const abi::surgent_queue_view_t,
+    factor: *mut i64,
+) -> bool {
     // SAFETY: promised by the caller.
     let (Some(job), Some(answer)) = (unsafe { (view_ref(job), factor.as_mut()) }) else {
         return false;
@@ -261,7 +264,11 @@ pub unsafe extern "C" fn surgent_site_factor(job: *const abi::surgent_queue_view
         let core = Core::get();
         let settings = core.settings.load();
         *answer = match settings.mode {
-            Mode::On => queue::factor(&applicant(job, &settings), core.queue.until(unix_now()), &settings),
+            Mode::On => queue::factor(
+                &applicant(job, &settings),
+                core.queue.until(unix_now()),
+                &settings,
+            ),
             // As without Surgent, also for those who got one before.
             Mode::Shadow | Mode::Off => 0,
         };

@@ -169,7 +169,11 @@ impl Planner {
     /// How long the priorities of waiting jobs are good for; `None` where no plugin computes them.
     fn queue_rest(&self, core: &Core) -> Option<Duration> {
         core.queue.reprioritize()?;
-        let every_s = if self.queue_turns < QUEUE_TURNS_EARLY { QUEUE_EARLY_S } else { REFRESH_S };
+        let every_s = if self.queue_turns < QUEUE_TURNS_EARLY {
+            QUEUE_EARLY_S
+        } else {
+            REFRESH_S
+        };
         let left = |age_s: f64| Duration::try_from_secs_f64(every_s as f64 - age_s).unwrap_or_default();
         // Slurm itself may be doing so.
         let set = core.queue.age_s(unix_now()).map(|age_s| left(age_s.0));

@@ -30,8 +30,7 @@ impl Queue {
 
     /// Moves it on. The caller holds Slurm's job write lock and has all priorities computed anew under it.
     pub fn move_on(&self, now: UnixTime) {
-        self.until
-            .store(now.0.saturating_add(AHEAD_S), Ordering::Relaxed);
+        self.until.store(now.0.saturating_add(AHEAD_S), Ordering::Relaxed);
     }
 
     /// How long ago it was set; `None` if it never was.

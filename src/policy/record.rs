@@ -194,7 +194,11 @@ impl Display for Record {
         write_field(f, "preempted", Some(self.preempted).filter(|&times| times > 0))?;
         write_field(f, "by", self.by)?;
         write_field(f, "stopped", self.stopped)?;
-        write_field(f, "saved", self.saved.map(|saved| if saved { "yes" } else { "no" }))?;
+        write_field(
+            f,
+            "saved",
+            self.saved.map(|saved| if saved { "yes" } else { "no" }),
+        )?;
         let mut before = " waits_for=";
         for job in self.waits_for.iter().take(WAITS_FOR_MAX) {
             write!(f, "{before}{job}")?;

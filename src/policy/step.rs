@@ -407,9 +407,10 @@ fn hurry(book: &mut Book, urgent: &Party<'_>, facts: &Facts, settings: &Settings
 /// before them.
 fn promote(book: &mut Book, facts: &Facts, settings: &Settings, actions: &mut Vec<Action>) {
     for job in &facts.waiting {
-        let gate_open = book.campaigns.iter().any(|campaign| {
-            campaign.urgent == job.id && matches!(campaign.phase, Phase::Open { .. })
-        });
+        let gate_open = book
+            .campaigns
+            .iter()
+            .any(|campaign| campaign.urgent == job.id && matches!(campaign.phase, Phase::Open { .. }));
         let place = queue::place(job, gate_open, facts.now, settings);
         if job.blocked || job.priority >= place {
             continue;

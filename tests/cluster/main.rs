@@ -13,6 +13,7 @@ mod heterogeneous;
 mod interruptions;
 mod kept;
 mod latency;
+mod order;
 mod reclass;
 mod saving;
 mod scene;

@@ -83,7 +83,12 @@ impl QueueSettings {
         }
         for (name, value, least, most) in [
             ("queue.size_half_gpus", self.size_half_gpus, 0.001, 1e6),
-            ("queue.remaining_half_s", self.remaining_half_s.0, 1.0, SECONDS_MAX),
+            (
+                "queue.remaining_half_s",
+                self.remaining_half_s.0,
+                1.0,
+                SECONDS_MAX,
+            ),
         ] {
             if !(least..=most).contains(&value) {
                 return Err(format!(
