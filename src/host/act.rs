@@ -129,7 +129,10 @@ impl<'a> Runner<'a> {
                 deadline,
                 signal,
             } => {
+                let submit = facts.job(job).and_then(|job| job.submit);
                 self.rewrite(job, facts, &[], |record| {
+                    // Slurm forgets it when it requeues the job.
+                    record.first = record.first.or(submit);
                     record.ask = Some(urgent);
                     record.asked = Some(asked);
                     record.deadline = Some(deadline);

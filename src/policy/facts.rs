@@ -134,6 +134,9 @@ pub struct RunningJob {
     /// See [`Labels`].
     #[serde(default)]
     pub labels: Labels,
+    /// When it was submitted, or last requeued.
+    #[serde(default)]
+    pub submit: Option<UnixTime>,
     /// When this run of it began; tells this run from the next.
     pub start: UnixTime,
     /// When its time limit ends it; `None` without a limit.

@@ -407,6 +407,7 @@ impl World {
                     labels: Labels::default(),
                     start: UnixTime(*start),
                     end: None,
+                    submit: None,
                     preempt_time: None,
                     traits: JobTraits {
                         batch: true,

@@ -139,8 +139,10 @@ fn a_preempted_job_keeps_its_place(cluster: &mut Cluster) -> Outcome {
 
 fn assert_tells_of_the_stop(cluster: &Cluster, victim: &Trainee, urgent: JobId) -> Outcome {
     let record = cluster.job(victim.id)?.get("AdminComment").to_owned();
+    let stop = format!(" preempted=1 by={urgent} stopped=");
+    assert!(record.starts_with("surgent{class=normal first="), "{record}");
     assert!(
-        record.contains(&format!(" preempted=1 by={urgent} stopped=")) && record.ends_with(" saved=yes}"),
+        record.contains(&stop) && record.trim_end().ends_with(" saved=yes}"),
         "{record}"
     );
     Ok(())

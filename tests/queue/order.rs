@@ -111,8 +111,8 @@ fn what_is_read_of_a_job() {
 fn the_longest_wait_is_below_any_urgent_job_and_above_any_newcomer() {
     for weights in [
         "",
-        "wait_weight = 10_000\nsize_weight = 7_200_000",
-        "wait_weight = 1\nsize_weight = 0",
+        "wait_weight = 10_000\nsize_weight = 7_194_000",
+        "wait_weight = 1\nsize_weight = 0\nremaining_weight = 0",
     ] {
         let settings = settings(weights);
         let ancient = Applicant {
