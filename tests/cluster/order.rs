@@ -2,16 +2,9 @@
 //! In what order jobs wait and start, with priority/multifactor and without.
 
 use crate::on_cluster;
-use crate::scene::{TOML, Trainee, four, quick, urgent, wait_for_requests};
-use crate::support::{Builder, Cluster, JobId, LIMIT, Outcome};
+use crate::scene::{TOML, Trainee, by_factors, four, quick, urgent, wait_for_requests};
+use crate::support::{Cluster, JobId, LIMIT, Outcome};
 use std::fs;
-
-/// By factors, with Surgent's.
-fn by_factors(builder: Builder) -> Builder {
-    builder
-        .conf("PriorityType=priority/multifactor")
-        .conf("PrioritySiteFactorPlugin=site_factor/surgent")
-}
 
 /// The names of jobs as they start.
 const STARTED: &str = "started";
