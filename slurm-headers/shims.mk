@@ -21,7 +21,7 @@ PLUGINDIR ?= $(patsubst %/,%,$(dir $(firstword $(wildcard \
 	/usr/lib/*/slurm-wlm/select_cons_tres.so /usr/lib64/slurm/select_cons_tres.so \
 	/usr/lib/slurm/select_cons_tres.so /usr/local/lib/slurm/select_cons_tres.so))))
 
-SHIMS := job_submit_surgent preempt_surgent
+SHIMS := job_submit_surgent preempt_surgent site_factor_surgent
 SHIM_PLUGINS := $(SHIMS:%=$(OUT)/%.so)
 SPANK_PLUGIN := $(OUT)/spank_surgent.so
 SHIM_HEADERS := slurm-headers/compat.h slurm-headers/surgent.h $(wildcard src/shim/*.h)
@@ -54,6 +54,8 @@ $(OUT)/job_submit_surgent.so: src/shim/job_submit_surgent.c $(SHIM_COMMON)
 $(OUT)/preempt_surgent.so: src/shim/preempt_surgent.c $(SHIM_COMMON) \
 	src/shim/snapshot.c src/shim/job_parts.c src/shim/request.c src/shim/reservations.c src/shim/gres_views.c src/shim/arena.c \
 	src/shim/fetch_ahead.c src/shim/node_names.c
+
+$(OUT)/site_factor_surgent.so: src/shim/site_factor_surgent.c src/shim/queue.c $(SHIM_COMMON)
 
 $(SHIM_PLUGINS): $(SHIM_HEADERS) slurm-headers/shims.mk $(OUT)/.headers | $(OUT)/libsurgent.so
 	@echo '  CC $@'

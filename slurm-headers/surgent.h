@@ -31,6 +31,7 @@ extern "C" {
 /* Which shim is speaking. */
 #define SURGENT_SHIM_JOB_SUBMIT 1u
 #define SURGENT_SHIM_PREEMPT 2u
+#define SURGENT_SHIM_SITE_FACTOR 3u
 
 /* Levels of surgent_host_t.log. */
 #define SURGENT_LOG_ERROR 1u
@@ -241,6 +242,11 @@ typedef struct surgent_host {
 	int (*snapshot)(const surgent_sink_t *sink);
 	/* Has Slurm's scheduler look at the head of its queue at once. Only from a thread that holds no Slurm lock. */
 	void (*nudge)(void);
+	/*
+	 * Has Slurm compute the priority of every waiting job anew, in one go: calls surgent_queue_moment() and then, for
+	 * each, surgent_site_factor(). Takes Slurm's job write lock; only from a thread that holds no Slurm lock.
+	 */
+	void (*reprioritize)(void);
 } surgent_host_t;
 
 /* What job_submit and job_modify may change; each returns nothing and copies the text. */
@@ -309,6 +315,18 @@ typedef struct surgent_pair_view {
  */
 #define SURGENT_URGENT_MARK "surgent{class=urgent"
 
+/* A waiting job, for its place in the queue. */
+typedef struct surgent_queue_view {
+	uint32_t size;
+	uint32_t time_limit_min; /* SURGENT_NONE32: none */
+	uint64_t gpus;		 /* that it asks for, on all nodes */
+	uint32_t cpus;		 /* the same of CPUs */
+	uint32_t reserved0;
+	int64_t submit_time; /* or when it was last requeued */
+	const char *comment;
+	const char *admin_comment;
+} surgent_queue_view_t;
+
 /* surgent_preempt_mode */
 #define SURGENT_MODE_OFF 0u
 #define SURGENT_MODE_REQUEUE 1u
@@ -334,6 +352,17 @@ uint32_t surgent_preempt_mode(uint32_t job_id, int64_t start_time, int64_t preem
 /* Smaller is taken first. */
 uint32_t surgent_preempt_priority(uint32_t job_id, int64_t preempt_time);
 uint32_t surgent_preempt_grace_s(uint32_t job_id);
+
+/*
+ * What is to be added to the priority of a waiting job, within the range of int32_t. Returns false, and leaves `factor`
+ * alone, if the job's factor is to stay as it is. Under Slurm's job write lock.
+ */
+bool surgent_site_factor(const surgent_queue_view_t *job, int64_t *factor);
+/*
+ * From now on the wait of all jobs is counted up to a later moment. To be called under the job write lock under which
+ * surgent_site_factor() is then asked of every waiting job.
+ */
+void surgent_queue_moment(void);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 
 use super::abi;
 use super::gate::Gate;
+use super::queue::Queue;
 use super::wake::Wake;
 use crate::policy::ids::JobId;
 use crate::policy::settings::Settings;
@@ -40,6 +41,8 @@ pub struct Host {
 pub struct Core {
     /// The gates.
     pub gate: Gate,
+    /// The site factor.
+    pub queue: Queue,
     /// The planner's bell.
     pub wake: Wake,
     /// The settings in force.

@@ -3,13 +3,15 @@
 
 use super::core::{Core, Host, unix_now};
 use super::guard::{self, Hook, hook};
-use super::views::{bytes, view_ref};
+use super::views::{bytes, number, view_ref};
 use super::{abi, logger, planner};
 use crate::policy::admission::{self, Change, Component, Submission};
 use crate::policy::directives::UrgencyOption;
 use crate::policy::ids::JobId;
+use crate::policy::queue::{self, Applicant};
 use crate::policy::record::Record;
-use crate::policy::units::UnixTime;
+use crate::policy::settings::{Mode, Settings};
+use crate::policy::units::{Seconds, UnixTime};
 use std::ffi::{CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -56,6 +58,10 @@ fn attach(host: &abi::surgent_host_t) -> c_int {
     let core = Core::get();
     let path = |text: &*const c_char| PathBuf::from(OsStr::from_bytes(bytes(text).unwrap_or_default()));
     core.attach(host.shim);
+    if host.shim == abi::SURGENT_SHIM_SITE_FACTOR {
+        core.queue.offer(host.reprioritize);
+        core.wake.ring();
+    }
     if let (Some(snapshot), Some(nudge)) = (host.snapshot, host.nudge) {
         core.host.store(Some(
             Host {
@@ -74,7 +80,13 @@ fn attach(host: &abi::surgent_host_t) -> c_int {
 /// See `surgent.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn surgent_detach(shim: u32) {
-    hook(Hook::Detach, (), || Core::get().detach(shim));
+    hook(Hook::Detach, (), || {
+        let core = Core::get();
+        if shim == abi::SURGENT_SHIM_SITE_FACTOR {
+            core.queue.offer(None);
+        }
+        core.detach(shim);
+    });
 }
 
 /// See `surgent.h`.
@@ -241,6 +253,52 @@ pub extern "C" fn surgent_preempt_priority(job_id: u32, preempt_time: i64) -> u3
 #[unsafe(no_mangle)]
 pub extern "C" fn surgent_preempt_grace_s(_job_id: u32) -> u32 {
     hook(Hook::Grace, 0, || 0)
+}
+
+/// See `surgent.h`.
+///
+/// # Safety
+/// Both pointers are NULL, or point to a struct of the contract and to a number that are valid for this call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn surgent_site_factor(
+    job: *const abi::surgent_queue_view_t,
+    factor: *mut i64,
+) -> bool {
+    // SAFETY: promised by the caller.
+    let (Some(job), Some(answer)) = (unsafe { (view_ref(job), factor.as_mut()) }) else {
+        return false;
+    };
+    hook(Hook::SiteFactor, false, || {
+        let core = Core::get();
+        let settings = core.settings.load();
+        *answer = match settings.mode {
+            Mode::On => queue::factor(
+                &applicant(job, &settings),
+                core.queue.until(unix_now()),
+                &settings,
+            ),
+            // As without Surgent, also for those who got one before.
+            Mode::Shadow | Mode::Off => 0,
+        };
+        true
+    })
+}
+
+fn applicant(job: &abi::surgent_queue_view_t, settings: &Settings) -> Applicant {
+    Applicant::read(
+        bytes(&job.comment).unwrap_or_default(),
+        bytes(&job.admin_comment).unwrap_or_default(),
+        UnixTime(job.submit_time),
+        (job.gpus, job.cpus),
+        number(job.time_limit_min).map(|minutes| Seconds(f64::from(minutes) * 60.0)),
+        settings,
+    )
+}
+
+/// See `surgent.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn surgent_queue_moment() {
+    hook(Hook::SiteFactor, (), || Core::get().queue.move_on(unix_now()));
 }
 
 fn refuse(answer: &abi::surgent_answer_t, sentence: &str) -> c_int {

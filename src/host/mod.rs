@@ -16,6 +16,7 @@ pub mod gate;
 pub mod guard;
 pub mod logger;
 pub mod planner;
+pub mod queue;
 pub mod records;
 pub mod state;
 pub mod users;

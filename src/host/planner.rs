@@ -14,6 +14,7 @@ use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
 use crate::policy::notes;
 use crate::policy::plan::Outcome;
+use crate::policy::queue::REFRESH_S;
 use crate::policy::settings::{Mode, Settings};
 use crate::policy::snapshot::SnapshotView;
 use crate::policy::step::{is_idle, step_and_tell};
@@ -37,6 +38,10 @@ const REST_MIN: Duration = Duration::from_millis(10);
 /// Slurm is still loading its state.
 const NOT_READY_AGAIN: Duration = Duration::from_secs(1);
 
+/// Priorities are computed anew so often soon after the start, since Slurm may have been loading its jobs.
+const QUEUE_TURNS_EARLY: u32 = 3;
+const QUEUE_EARLY_S: i64 = 30;
+
 static RUNNING: Mutex<bool> = Mutex::new(false);
 
 /// Starts the planner unless it runs.
@@ -57,8 +62,9 @@ fn main() {
     core.wake.listen();
     let mut planner: Option<Planner> = None;
     loop {
-        let limit = planner.as_ref().map_or(Some(Duration::ZERO), Planner::rest);
-        core.wake.wait(limit);
+        let start = (Some(Duration::ZERO), false);
+        let (limit, asleep) = planner.as_ref().map_or(start, |planner| planner.rest(core));
+        core.wake.wait(limit, asleep);
         if core.is_stopping() {
             let mut running = RUNNING.lock().unwrap_or_else(|poison| poison.into_inner());
             // A shim may have attached again meanwhile, and then counts on this thread.
@@ -126,6 +132,9 @@ struct Planner {
     tape: Tape,
     /// What the last look took.
     look_took: LookTimes,
+    /// When priorities were last computed anew, and how often.
+    queue_tried: Option<Instant>,
+    queue_turns: u32,
 }
 
 /// What a look took.
@@ -146,15 +155,45 @@ impl Planner {
         }
     }
 
-    fn rest(&self) -> Option<Duration> {
-        match self.next {
+    /// How long to rest at most, and whether it has nothing to do for any job.
+    fn rest(&self, core: &Core) -> (Option<Duration>, bool) {
+        let next = match self.next {
             Next::Asleep => None,
             Next::In(time) => Some(time),
+        };
+        // Without a file of settings this planner only waits for a shim, or for the end.
+        let queue = self.config.as_ref().and_then(|_| self.queue_rest(core));
+        (next.into_iter().chain(queue).min(), next.is_none())
+    }
+
+    /// How long the priorities of waiting jobs are good for; `None` where no plugin computes them.
+    fn queue_rest(&self, core: &Core) -> Option<Duration> {
+        core.queue.reprioritize()?;
+        let every_s = if self.queue_turns < QUEUE_TURNS_EARLY {
+            QUEUE_EARLY_S
+        } else {
+            REFRESH_S
+        };
+        let left = |age_s: f64| Duration::try_from_secs_f64(every_s as f64 - age_s).unwrap_or_default();
+        // Slurm itself may be doing so.
+        let set = core.queue.age_s(unix_now()).map(|age_s| left(age_s.0));
+        let tried = self.queue_tried.map(|at| left(at.elapsed().as_secs_f64()));
+        Some(set.max(tried).unwrap_or_default())
+    }
+
+    fn refresh_queue(&mut self, core: &Core) {
+        if let Some(reprioritize) = core.queue.reprioritize() {
+            // SAFETY: the shim's own function, which stays mapped; this thread holds no lock of Slurm's.
+            unsafe { reprioritize() };
+            self.queue_tried = Some(Instant::now());
+            self.queue_turns = self.queue_turns.saturating_add(1);
         }
     }
 
     fn turn(&mut self, core: &Core, host: &Arc<Host>) {
-        self.read_settings(core);
+        if self.read_settings(core) || self.queue_rest(core) == Some(Duration::ZERO) {
+            self.refresh_queue(core);
+        }
         let settings = core.settings.load_full();
         let first = self.book.is_none();
         let mut book = match self.book.take() {
@@ -276,16 +315,19 @@ impl Planner {
         }
     }
 
-    fn read_settings(&mut self, core: &Core) {
+    /// Returns whether there are new ones.
+    fn read_settings(&mut self, core: &Core) -> bool {
         match self.config.as_mut().and_then(ConfigFile::changed) {
             Some(Ok(settings)) => {
                 log::info!("settings read; mode {:?}", settings.mode);
                 self.users = Users::named(&settings.victims.exempt_users);
                 core.settings.store(Arc::new(settings));
+                return true;
             }
             Some(Err(sentence)) => log::error!("{sentence}"),
             None => {}
         }
+        false
     }
 
     fn load_book(&mut self) -> Book {

@@ -55,9 +55,9 @@ impl Wake {
         }
     }
 
-    /// Waits for the bell, `limit` at most (for ever without one).
-    pub fn wait(&self, limit: Option<Duration>) {
-        self.asleep.store(limit.is_none(), Ordering::Relaxed);
+    /// Waits for the bell, `limit` at most (for ever without one). `asleep`: no urgent job is looked after meanwhile.
+    pub fn wait(&self, limit: Option<Duration>, asleep: bool) {
+        self.asleep.store(asleep, Ordering::Relaxed);
         if !self.rung.load(Ordering::Acquire) {
             match limit {
                 Some(limit) => std::thread::park_timeout(limit),

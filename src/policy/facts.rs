@@ -134,6 +134,9 @@ pub struct RunningJob {
     /// See [`Labels`].
     #[serde(default)]
     pub labels: Labels,
+    /// When it was submitted, or last requeued.
+    #[serde(default)]
+    pub submit: Option<UnixTime>,
     /// When this run of it began; tells this run from the next.
     pub start: UnixTime,
     /// When its time limit ends it; `None` without a limit.
@@ -196,6 +199,9 @@ pub struct WaitingJob {
     /// Which component of a heterogeneous job it is.
     #[serde(default)]
     pub het: Option<Component>,
+    /// The `priority` that its user gives it, 0 to 100.
+    #[serde(default)]
+    pub worth: Option<u8>,
     /// Surgent's record of it.
     pub record: Option<Record>,
     /// The whole AdminComment.

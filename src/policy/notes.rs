@@ -6,6 +6,7 @@ use super::eligibility::Refusal;
 use super::facts::{Facts, Hindrance};
 use super::ids::JobId;
 use super::plan::{Plan, Victim, Wait};
+use super::record::Stop;
 use super::units::UnixTime;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -210,7 +211,8 @@ pub fn asked(job: JobId, urgent: JobId, how: &str, deadline: &str) -> String {
 }
 
 /// A victim was stopped and has been given its place back.
-pub fn restored(job: JobId, urgent: JobId, delayed: bool) -> String {
+pub fn restored(job: JobId, stop: Stop, delayed: bool) -> String {
+    let urgent = stop.urgent;
     match delayed {
         true => format!("job {job} was requeued for job {urgent}; job {job} may start again at once"),
         false => format!("job {job} was requeued for job {urgent}"),

@@ -2,6 +2,7 @@
 //! What a site can set in `surgent.toml`.
 
 use super::directives::SECONDS_MAX;
+use super::queue::QueueSettings;
 use super::units::Seconds;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,8 @@ pub struct Settings {
     pub victims: VictimSettings,
     /// How urgent jobs are served.
     pub urgent: UrgentSettings,
+    /// In what order jobs wait.
+    pub queue: QueueSettings,
     /// How Slurm's own commands are run.
     pub commands: CommandSettings,
     /// What is kept of decisions.
@@ -234,6 +237,7 @@ impl Settings {
                 ));
             }
         }
+        self.queue.check()?;
         if self.commands.timeout_s == 0 || self.commands.timeout_s > 300 {
             return Err(format!(
                 "commands.timeout_s = {} must be from 1 to 300",
@@ -289,6 +293,10 @@ mod tests {
             ("[victims]\npriority_max = 101", "victims.priority_max"),
             ("[victims]\nexempt_qos = [\"a,b\"]", "victims.exempt_qos"),
             ("[victims]\nexempt_users = \"eve\"", "line 2"),
+            ("[queue]\nwait_weight = 0", "queue.wait_weight"),
+            ("[queue]\nsize_weight = 720_000", "queue.size_weight"),
+            ("[queue]\nsize_half_gpus = 0", "queue.size_half_gpus"),
+            ("[queue]\nurgent_order = \"loud\"", "line 2"),
             ("[commands]\ntimeout_s = 0", "commands.timeout_s"),
             ("[records]\nsnapshots = 101", "records.snapshots"),
             ("[records]\nsnapshots = -1", "snapshots"),

@@ -133,7 +133,7 @@ static int slurm_result(int verdict)
 
 SURGENT_HOOK extern int init(void)
 {
-	return surgent_host_attach(SURGENT_SHIM_JOB_SUBMIT, NULL, NULL);
+	return surgent_host_attach(SURGENT_SHIM_JOB_SUBMIT, (surgent_offers_t){ 0 });
 }
 
 SURGENT_HOOK extern void fini(void)

@@ -19,7 +19,9 @@ SURGENT_IDENTITY("preempt/surgent", "Surgent: preemption by the state of trainin
 
 SURGENT_HOOK extern int init(void)
 {
-	return surgent_host_attach(SURGENT_SHIM_PREEMPT, surgent_snapshot, surgent_nudge);
+	const surgent_offers_t offers = { .snapshot = surgent_snapshot, .nudge = surgent_nudge };
+
+	return surgent_host_attach(SURGENT_SHIM_PREEMPT, offers);
 }
 
 SURGENT_HOOK extern void fini(void)

@@ -132,7 +132,7 @@ static uint32_t job_flags(const job_record_t *job)
 	}
 }
 
-static uint32_t time_limit_min(const job_record_t *job)
+uint32_t surgent_view_time_limit_min(const job_record_t *job)
 {
 	if (job->time_limit == NO_VAL && job->part_ptr)
 		return surgent_u32(job->part_ptr->max_time);
@@ -154,7 +154,7 @@ surgent_job_view_t surgent_view_job(const job_record_t *job)
 		.flags = job_flags(job),
 		.priority = job->priority,
 		.restart_count = job->restart_cnt,
-		.time_limit_min = time_limit_min(job),
+		.time_limit_min = surgent_view_time_limit_min(job),
 		.hindrance = surgent_view_hindrance(job),
 		.submit_time = job->details ? job->details->submit_time : 0,
 		.begin_time = job->details ? job->details->begin_time : 0,

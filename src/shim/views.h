@@ -15,6 +15,9 @@ uint32_t surgent_view_restart_flags(const job_record_t *job);
 /* SURGENT_HINDRANCE_* of a pending job. */
 uint32_t surgent_view_hindrance(const job_record_t *job);
 
+/* How long it may run, or SURGENT_NONE32. */
+uint32_t surgent_view_time_limit_min(const job_record_t *job);
+
 /* Whether the job was suspended by hand: it keeps its memory and generic resources, and its CPUs are free. */
 bool surgent_view_is_stopped(const job_record_t *job);
 

@@ -253,11 +253,10 @@ impl World {
                 self.rewrite(job, forget);
                 self.events.push(format!("call off {job}"));
             }
-            Action::Restore { job, urgent, .. } => {
+            Action::Restore { job, stop, .. } => {
                 self.rewrite(job, |record| {
                     forget(record);
-                    record.preempted += 1;
-                    record.by = Some(urgent);
+                    record.note_stop(stop);
                 });
                 if let State::Pending { begin } = &mut self.jobs.get_mut(&job.0).unwrap().state {
                     *begin = self.now;
@@ -408,6 +407,7 @@ impl World {
                     labels: Labels::default(),
                     start: UnixTime(*start),
                     end: None,
+                    submit: None,
                     preempt_time: None,
                     traits: JobTraits {
                         batch: true,
@@ -451,6 +451,7 @@ impl World {
                             hindrance: job.hindrance,
                             tasks: 1,
                             het: job.het,
+                            worth: None,
                             tested: self.now > job.submit + 1,
                             request: Request {
                                 min_nodes: job.want_nodes,

@@ -15,6 +15,7 @@ mod interruptions;
 mod kept;
 mod latency;
 mod launchers;
+mod order;
 mod programs;
 mod reclass;
 mod saving;

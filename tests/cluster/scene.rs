@@ -14,6 +14,13 @@ pub fn quick() -> Builder {
         .conf("SchedulerParameters=batch_sched_delay=0")
 }
 
+/// The same with priorities from factors, of which Surgent's is the only one.
+pub fn by_factors(builder: Builder) -> Builder {
+    builder
+        .conf("PriorityType=priority/multifactor")
+        .conf("PrioritySiteFactorPlugin=site_factor/surgent")
+}
+
 /// A training job by name and number.
 pub struct Trainee {
     pub name: String,

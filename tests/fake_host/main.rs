@@ -37,6 +37,7 @@ fn host() -> surgent_host_t {
         log: Some(log),
         snapshot: None,
         nudge: None,
+        reprioritize: None,
     }
 }
 
@@ -412,11 +413,55 @@ fn null_and_short_views_are_harmless() {
         assert_eq!(surgent_job_submit(ptr::null(), ptr::null()), 0);
         assert_eq!(surgent_job_modify(ptr::null(), ptr::null(), ptr::null()), 0);
         assert!(!surgent_preemptable(ptr::null()));
+        assert!(!surgent_site_factor(ptr::null(), &mut 0));
+        let view = surgent_queue_view_t::default();
+        assert!(!surgent_site_factor(&view, &mut 0), "too small");
         assert!(!surgent_preemptable(&surgent_pair_view_t {
             size: 4,
             ..pair(1, 2)
         }));
     }
+}
+
+/// The site factor of a job with these comments that was submitted at `submit_time`.
+fn site_factor(comment: &str, admin_comment: &str, submit_time: i64) -> i64 {
+    attach();
+    let [comment, admin_comment] = [comment, admin_comment].map(|text| CString::new(text).unwrap());
+    let view = surgent_queue_view_t {
+        size: size::<surgent_queue_view_t>(),
+        time_limit_min: SURGENT_NONE32,
+        gpus: 8,
+        submit_time,
+        comment: comment.as_ptr(),
+        admin_comment: admin_comment.as_ptr(),
+        ..Default::default()
+    };
+    let mut factor = 7;
+    // SAFETY: a whole struct and a number that live through the call.
+    assert!(unsafe { surgent_site_factor(&view, &mut factor) });
+    factor
+}
+
+#[test]
+fn a_waiting_job_gets_its_place() {
+    const HOUR_S: i64 = 3600;
+    let plain = site_factor("", "", 0);
+    assert_eq!(
+        site_factor("", "surgent{class=normal first=0}", HOUR_S),
+        plain,
+        "first submission counts"
+    );
+    assert_eq!(
+        site_factor("", "", HOUR_S),
+        plain - 1000,
+        "and each hour since then"
+    );
+    assert_eq!(site_factor("epochs=9 epoch=9 epoch_s=60", "", 0), plain + 6000);
+    assert!(site_factor("", "surgent{class=normal first=0 preempted=1}", HOUR_S) > plain + 6000);
+    assert_eq!(
+        site_factor("", "surgent{class=urgent first=0}", HOUR_S),
+        0x7fff_0000
+    );
 }
 
 #[test]
@@ -457,5 +502,6 @@ fn c_and_rust_see_one_layout() {
         surgent_layout_request_view => surgent_request_view_t,
         surgent_layout_subject_view => surgent_subject_view_t,
         surgent_layout_pair_view => surgent_pair_view_t,
+        surgent_layout_queue_view => surgent_queue_view_t,
     }
 }

@@ -63,6 +63,7 @@ fn cluster(tenants: &[Tenant], request: Request, gpus_per_job: u64) -> Facts {
     };
     facts.waiting.push(WaitingJob {
         het: None,
+        worth: None,
         id: JobId(1_000_000),
         priority: 1,
         submit: UnixTime(NOW - 100),

@@ -28,6 +28,7 @@ pub fn job(id: u32, comment: &str) -> RunningJob {
         labels: Default::default(),
         start: UnixTime(NOW - 10_000),
         end: None,
+        submit: None,
         preempt_time: None,
         traits: JobTraits {
             batch: true,
@@ -353,6 +354,7 @@ pub fn cluster(running: Vec<RunningJob>) -> Facts {
         },
         tasks: 1,
         het: None,
+        worth: None,
         record: None,
         admin_comment: Vec::new(),
     });

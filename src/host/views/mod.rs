@@ -14,7 +14,7 @@ use crate::policy::ids::JobId;
 use crate::policy::record::Record;
 use crate::policy::units::UnixTime;
 use bstr::ByteSlice;
-pub use raw::{bytes, view_ref};
+pub use raw::{bytes, number, view_ref};
 use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::time::Duration;
@@ -164,6 +164,9 @@ impl Collector {
                 request,
                 tasks: view.array_tasks,
                 het: component(view),
+                worth: directives::parse(bytes(&view.comment).unwrap_or_default())
+                    .ok()
+                    .and_then(|told| told.priority),
                 record,
                 admin_comment: admin_comment.to_vec(),
             });
