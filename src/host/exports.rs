@@ -3,10 +3,12 @@
 
 use super::core::{Core, Host, unix_now};
 use super::guard::{self, Hook, hook};
+use super::views::ask::{Changed, submitted};
 use super::views::{bytes, view_ref};
 use super::{abi, logger, planner};
-use crate::policy::admission::{self, Change, Component, Submission};
-use crate::policy::ids::JobId;
+use crate::policy::admission::rules::{Kind, Refusal};
+use crate::policy::admission::{self, Change, Component, Door, Submission};
+use crate::policy::ids::{JobId, UserId};
 use crate::policy::record::Record;
 use crate::policy::units::UnixTime;
 use std::ffi::{CString, OsStr, c_char, c_int};
@@ -103,7 +105,19 @@ pub unsafe extern "C" fn surgent_job_submit(
                 false => Component::Later,
             }),
         };
-        match admission::submit(&submission, unix_now(), core.settings.load().mode) {
+        let (now, settings) = (unix_now(), core.settings.load());
+        let rules = &settings.admission;
+        // SAFETY: NULL, or a whole struct that is valid for this call.
+        let applicant = submitted(UserId(request.user_id), unsafe { view_ref(request.ask) });
+        let mut judge = |_: bool| match rules.is_any() {
+            true => look_again(core, now, core.desk().admit(rules, &applicant, now)),
+            false => Ok(()),
+        };
+        let door = Door {
+            refuse: rules.refuse,
+            judge: &mut judge,
+        };
+        match admission::submit(&submission, now, settings.mode, door) {
             Ok(admission) => {
                 if let Some(text) = &admission.admin_comment {
                     set_admin_comment(answer, text);
@@ -119,7 +133,7 @@ pub unsafe extern "C" fn surgent_job_submit(
                     // SAFETY: as above.
                     unsafe { set(answer.context, true) };
                 }
-                if let Some(sentence) = admission.note {
+                if let Some(sentence) = &admission.note {
                     tell(answer, sentence);
                 }
                 ACCEPT
@@ -146,13 +160,30 @@ pub unsafe extern "C" fn surgent_job_modify(
             return ACCEPT;
         };
         let core = Core::get();
+        // SAFETY: each NULL, or a whole struct that is valid for this call.
+        let (ask, is) = unsafe { (view_ref(change.ask), view_ref(subject.ask)) };
+        let changed = Changed::new(UserId(subject.user_id), ask, is);
         let asked = Change {
+            alters: changed.alters(),
             comment: bytes(&change.comment),
             admin_comment: bytes(&change.admin_comment),
             current_admin_comment: bytes(&subject.admin_comment),
             pending: subject.state == abi::SURGENT_STATE_PENDING,
         };
-        match admission::modify(&asked, unix_now(), core.settings.load().mode) {
+        let (now, settings) = (unix_now(), core.settings.load());
+        let rules = &settings.admission;
+        let mut judge = |is_urgent: bool| {
+            let before = is_urgent.then_some(&changed.before);
+            match rules.is_any() {
+                true => look_again(core, now, core.desk().check(rules, &changed.after, before)),
+                false => Ok(()),
+            }
+        };
+        let door = Door {
+            refuse: rules.refuse,
+            judge: &mut judge,
+        };
+        match admission::modify(&asked, now, settings.mode, door) {
             Ok(amendment) => {
                 if let Some(text) = &amendment.admin_comment {
                     set_admin_comment(answer, text);
@@ -164,6 +195,9 @@ pub unsafe extern "C" fn surgent_job_modify(
                     core.wake.ring_for_new_job();
                 } else if amendment.wake {
                     core.wake.ring_if_awake();
+                }
+                if let Some(sentence) = &amendment.note {
+                    tell(answer, sentence);
                 }
                 ACCEPT
             }
@@ -233,6 +267,19 @@ pub extern "C" fn surgent_preempt_priority(job_id: u32, preempt_time: i64) -> u3
 #[unsafe(no_mangle)]
 pub extern "C" fn surgent_preempt_grace_s(_job_id: u32) -> u32 {
     hook(Hook::Grace, 0, || 0)
+}
+
+/// Has the planner look at the cluster where a job was refused by what was seen of it before: it may be different now,
+/// and be so for whoever tries again.
+fn look_again(core: &Core, now: UnixTime, judged: Result<(), Refusal>) -> Result<(), Refusal> {
+    if judged
+        .as_ref()
+        .is_err_and(|refusal| refusal.kind != Kind::Permission)
+        && core.desk().is_stale(now)
+    {
+        core.wake.ring();
+    }
+    judged
 }
 
 fn refuse(answer: &abi::surgent_answer_t, sentence: &str) -> c_int {

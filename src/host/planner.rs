@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The planner: one thread that looks, decides and acts, and sleeps while no urgent job waits.
 
+use super::admission::Admission;
 use super::config::ConfigFile;
 use super::core::{Core, Host, unix_now};
 use super::guard::{self, Hook, hook};
 use super::records::{Choice, Records};
-use super::state::StateFile;
+use super::state::{Kept, StateFile};
 use super::users::Users;
 use super::views::{Collector, LockTimes, Tape};
 use super::{abi, act};
@@ -34,6 +35,8 @@ const LOOK_FOR: Duration = Duration::from_secs(5);
 const REST_FACTOR: u32 = 10;
 /// And for at least this long.
 const REST_MIN: Duration = Duration::from_millis(10);
+/// A planner that sleeps looks whether the settings have changed.
+const TEND_EVERY: Duration = Duration::from_secs(10);
 /// Slurm is still loading its state.
 const NOT_READY_AGAIN: Duration = Duration::from_secs(1);
 
@@ -57,8 +60,8 @@ fn main() {
     core.wake.listen();
     let mut planner: Option<Planner> = None;
     loop {
-        let limit = planner.as_ref().map_or(Some(Duration::ZERO), Planner::rest);
-        core.wake.wait(limit);
+        let (limit, asleep) = planner.as_ref().map_or((Duration::ZERO, false), Planner::rest);
+        let rung = core.wake.wait(limit, asleep);
         if core.is_stopping() {
             let mut running = RUNNING.lock().unwrap_or_else(|poison| poison.into_inner());
             // A shim may have attached again meanwhile, and then counts on this thread.
@@ -79,7 +82,9 @@ fn main() {
         };
         let mut current = planner.take().unwrap_or_else(|| Planner::new(&host));
         let survived = hook(Hook::Planner, false, || {
-            current.turn(core, &host);
+            if rung || !asleep || current.tend(core) {
+                current.turn(core, &host);
+            }
             true
         });
         if !survived {
@@ -100,6 +105,8 @@ enum Next {
     Asleep,
     /// After this, or when woken.
     In(Duration),
+    /// Nothing is under way, but there are urgent jobs to be counted: then, or when woken.
+    At(Instant),
 }
 
 /// A submission that was announced and whose record is not there yet.
@@ -115,6 +122,7 @@ struct Planner {
     state: Option<StateFile>,
     records: Option<Records>,
     users: Users,
+    admission: Admission,
     book: Option<Book>,
     awaited: Option<Awaited>,
     next: Next,
@@ -146,11 +154,25 @@ impl Planner {
         }
     }
 
-    fn rest(&self) -> Option<Duration> {
+    /// For how long to wait at most, and whether nothing is under way.
+    fn rest(&self) -> (Duration, bool) {
         match self.next {
-            Next::Asleep => None,
-            Next::In(time) => Some(time),
+            Next::Asleep => (TEND_EVERY, true),
+            Next::In(time) => (time, false),
+            Next::At(time) => (
+                time.saturating_duration_since(Instant::now()).min(TEND_EVERY),
+                true,
+            ),
         }
+    }
+
+    /// What a planner does that nothing has woken. Whether it is to take a turn.
+    fn tend(&mut self, core: &Core) -> bool {
+        let changed = self.read_settings(core);
+        let settings = core.settings.load();
+        self.admission.tend(core, &settings);
+        let due = matches!(self.next, Next::At(time) if time <= Instant::now());
+        due || (changed && settings.admission.counts())
     }
 
     fn turn(&mut self, core: &Core, host: &Arc<Host>) {
@@ -166,7 +188,7 @@ impl Planner {
                 since: Instant::now(),
                 every: LOOK_EVERY_MIN,
             });
-        } else if first && book.campaigns.is_empty() {
+        } else if first && book.campaigns.is_empty() && !settings.admission.counts() {
             // Just loaded, and nothing is under way: whatever waits will be asked about by Slurm.
             self.book = Some(book);
             self.next = Next::Asleep;
@@ -179,7 +201,10 @@ impl Planner {
             return;
         }
         self.next = match self.look(core, host) {
-            Some(facts) => self.decide(core, host, &facts, &settings, &mut book),
+            Some(mut facts) => {
+                self.admission.look(core, &mut facts, &settings, &book);
+                self.decide(core, host, &facts, &settings, &mut book)
+            }
             None => Next::In(NOT_READY_AGAIN),
         };
         self.book = Some(book);
@@ -229,7 +254,7 @@ impl Planner {
         let still_changing: Vec<_> = facts.parked.iter().map(|job| job.id).collect();
         let looked_at = std::mem::take(&mut self.looked_at);
         core.forget_reclass(looked_at.into_iter().filter(|job| !still_changing.contains(job)));
-        self.pace(book, facts)
+        self.pace(core, book, facts, settings)
     }
 
     fn log_times(&self, facts: &Facts, decision: Duration) {
@@ -248,7 +273,7 @@ impl Planner {
         );
     }
 
-    fn pace(&mut self, book: &Book, facts: &Facts) -> Next {
+    fn pace(&mut self, core: &Core, book: &Book, facts: &Facts, settings: &Settings) -> Next {
         let soon = book
             .campaigns
             .iter()
@@ -272,19 +297,28 @@ impl Planner {
         };
         match [under_way, look].into_iter().flatten().min() {
             Some(time) => Next::In(time),
-            None => Next::Asleep,
+            None => match self.admission.look_in(core, facts, settings) {
+                Some(time) => Next::At(Instant::now() + time),
+                None => Next::Asleep,
+            },
         }
     }
 
-    fn read_settings(&mut self, core: &Core) {
+    /// Whether there are new ones.
+    fn read_settings(&mut self, core: &Core) -> bool {
         match self.config.as_mut().and_then(ConfigFile::changed) {
             Some(Ok(settings)) => {
                 log::info!("settings read; mode {:?}", settings.mode);
                 self.users = Users::named(&settings.victims.exempt_users);
+                self.admission.settings_changed(core, &settings);
                 core.settings.store(Arc::new(settings));
+                true
             }
-            Some(Err(sentence)) => log::error!("{sentence}"),
-            None => {}
+            Some(Err(sentence)) => {
+                log::error!("{sentence}");
+                false
+            }
+            None => false,
         }
     }
 
@@ -292,15 +326,20 @@ impl Planner {
         let Some(state) = self.state.as_mut() else {
             return Book::default();
         };
-        let book = state.load().map(Book::after_restart);
-        book.unwrap_or_else(|sentence| {
+        let kept = state.load().unwrap_or_else(|sentence| {
             log::error!("{sentence}");
-            Book::default()
-        })
+            Kept::default()
+        });
+        self.admission.load(kept.ledger);
+        kept.book.after_restart()
     }
 
     fn store(&mut self, book: &Book) {
-        if let Some(Err(sentence)) = self.state.as_mut().map(|state| state.store(book)) {
+        if let Some(Err(sentence)) = self
+            .state
+            .as_mut()
+            .map(|state| state.store(book, self.admission.ledger()))
+        {
             log::error!("{sentence}");
         }
     }

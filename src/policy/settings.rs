@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What a site can set in `surgent.toml`.
 
+use super::admission::settings::AdmissionSettings;
 use super::directives::SECONDS_MAX;
 use super::units::Seconds;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,8 @@ pub struct Settings {
     pub victims: VictimSettings,
     /// How urgent jobs are served.
     pub urgent: UrgentSettings,
+    /// Who may be urgent.
+    pub admission: AdmissionSettings,
     /// How Slurm's own commands are run.
     pub commands: CommandSettings,
     /// What is kept of decisions.
@@ -225,15 +228,9 @@ impl Settings {
             ("victims.exempt_qos", &victims.exempt_qos),
             ("victims.exempt_partitions", &victims.exempt_partitions),
         ] {
-            if exempt
-                .iter()
-                .any(|exempt| exempt.trim().is_empty() || exempt.contains(','))
-            {
-                return Err(format!(
-                    "{name} has an entry that is empty or has a comma in it; write each name in quotes of its own, as in [\"one\", \"two\"]"
-                ));
-            }
+            check_names(name, exempt)?;
         }
+        self.admission.check()?;
         if self.commands.timeout_s == 0 || self.commands.timeout_s > 300 {
             return Err(format!(
                 "commands.timeout_s = {} must be from 1 to 300",
@@ -258,6 +255,19 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+/// Whether the entries of the list `name` are names.
+pub(super) fn check_names(name: &str, list: &[String]) -> Result<(), String> {
+    if list
+        .iter()
+        .any(|entry| entry.trim().is_empty() || entry.contains(','))
+    {
+        return Err(format!(
+            "{name} has an entry that is empty or has a comma in it; write each name in quotes of its own, as in [\"one\", \"two\"]"
+        ));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

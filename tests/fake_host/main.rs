@@ -103,6 +103,7 @@ fn submit(comment: &[u8], flags: u32) -> Answer {
         by_user_id: 1000,
         comment: comment.as_ptr(),
         admin_comment: ptr::null(),
+        ask: ptr::null(),
     };
     let answer = RefCell::new(Answer::default());
     // SAFETY: whole structs that live through the call.
@@ -125,6 +126,7 @@ fn modify(comment: Option<&str>, admin_comment: Option<&str>, now: &str, state: 
         by_user_id: 1000,
         comment: pointer(&comment),
         admin_comment: pointer(&admin_comment),
+        ask: ptr::null(),
     };
     let subject = surgent_subject_view_t {
         size: size::<surgent_subject_view_t>(),
@@ -133,6 +135,7 @@ fn modify(comment: Option<&str>, admin_comment: Option<&str>, now: &str, state: 
         user_id: 1000,
         comment: ptr::null(),
         admin_comment: now.as_ptr(),
+        ask: ptr::null(),
     };
     let answer = RefCell::new(Answer::default());
     // SAFETY: whole structs that live through the call.
@@ -382,6 +385,7 @@ fn c_and_rust_see_one_layout() {
         surgent_layout_sink => surgent_sink_t,
         surgent_layout_host => surgent_host_t,
         surgent_layout_answer => surgent_answer_t,
+        surgent_layout_ask_view => surgent_ask_view_t,
         surgent_layout_request_view => surgent_request_view_t,
         surgent_layout_subject_view => surgent_subject_view_t,
         surgent_layout_pair_view => surgent_pair_view_t,
