@@ -15,17 +15,17 @@ const FORM: u32 = 1;
 #[derive(Serialize, Deserialize)]
 struct State {
     form: u32,
-    #[serde(flatten)]
-    kept: Kept,
+    book: Book,
+    #[serde(default)]
+    ledger: Ledger,
 }
 
 /// What is kept.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kept {
     /// What is under way.
     pub book: Book,
     /// What urgent jobs have used.
-    #[serde(default)]
     pub ledger: Ledger,
 }
 
@@ -75,7 +75,10 @@ impl StateFile {
         if state.form != FORM {
             return Err(format!("its form is {}, this Surgent knows {FORM}", state.form));
         }
-        Ok(state.kept)
+        Ok(Kept {
+            book: state.book,
+            ledger: state.ledger,
+        })
     }
 
     /// Writes both unless that is what stands there: to a new file, flushed to disk, then renamed over the old one.
@@ -89,14 +92,15 @@ impl StateFile {
         }
         let state = State {
             form: FORM,
-            kept: Kept {
-                book: book.clone(),
-                ledger: ledger.clone(),
-            },
+            book: book.clone(),
+            ledger: ledger.clone(),
         };
         self.write(&state)
             .map_err(|error| format!("{} cannot be written: {error}", self.path.display()))?;
-        self.written = Some(state.kept);
+        self.written = Some(Kept {
+            book: state.book,
+            ledger: state.ledger,
+        });
         Ok(())
     }
 

@@ -160,7 +160,7 @@ fn range_len(range: &[u8]) -> Option<u64> {
         Some(last) => number(last)?,
         None => first,
     };
-    Some(last.checked_sub(first)? / step + 1)
+    Some((last.checked_sub(first)? / step).saturating_add(1))
 }
 
 #[cfg(test)]

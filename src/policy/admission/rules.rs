@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 
 /// At most so many names of a list are told.
 const NAMED_MAX: usize = 8;
+/// Of a name that a user wrote at most so much is told.
+const NAME_MAX_CHARS: usize = 64;
 
 /// Users by number, each by itself or as members of groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -181,20 +183,29 @@ impl NameRule<'_> {
         // It may run in any of several partitions, so every one counts.
         for name in names.split(',') {
             let is_in = |list: &[String]| list.iter().any(|entry| entry.eq_ignore_ascii_case(name));
+            let shown = shown(name);
             if is_in(self.deny) {
                 return Err(format!(
-                    "{what} {name} may not have urgent jobs (admission.{deny_key})"
+                    "{what} {shown} may not have urgent jobs (admission.{deny_key})"
                 ));
             }
             if !self.allow.is_empty() && !is_in(self.allow) {
                 return Err(format!(
-                    "urgent jobs are for the {what} {} only, and this job's is {name} (admission.{allow_key})",
+                    "urgent jobs are for the {what} {} only, and this job's is {shown} (admission.{allow_key})",
                     some_of(self.allow)
                 ));
             }
         }
         Ok(())
     }
+}
+
+/// A name that a user wrote, as it is told: in one line of bounded length.
+fn shown(name: &str) -> String {
+    name.chars()
+        .take(NAME_MAX_CHARS)
+        .flat_map(char::escape_debug)
+        .collect()
 }
 
 /// The names of a list as they are told; "(none)" of none.
@@ -215,6 +226,7 @@ fn limits(settings: &AdmissionSettings, usage: &Usage, applicant: &Applicant<'_>
     let need = &applicant.need;
     let account = applicant.account.name();
     let of_account = account.map(|name| usage.of_account(name));
+    let shown = shown(account.unwrap_or_default());
     for (table, who, limits, tally) in [
         (
             "per_user",
@@ -224,7 +236,7 @@ fn limits(settings: &AdmissionSettings, usage: &Usage, applicant: &Applicant<'_>
         ),
         (
             "per_account",
-            format!("account {}", account.unwrap_or_default()),
+            format!("account {shown}"),
             settings.per_account,
             of_account,
         ),
@@ -309,7 +321,7 @@ fn budget(settings: &AdmissionSettings, usage: &Usage, applicant: &Applicant<'_>
         ),
         (
             "gpu_hours_per_account",
-            format!("account {} has", account.unwrap_or_default()),
+            format!("account {} has", shown(account.unwrap_or_default())),
             budget.gpu_hours_per_account,
             account.map(|name| usage.spent_by_account(name)),
         ),
