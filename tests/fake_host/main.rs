@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Plays slurmctld: calls the core's exported functions as a shim does, with good and with hostile views.
 
+mod admission;
+
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
@@ -94,16 +96,20 @@ fn answer_slots(answer: &RefCell<Answer>) -> surgent_answer_t {
 }
 
 fn submit(comment: &[u8], flags: u32) -> Answer {
+    submit_as(1000, comment, flags, ptr::null())
+}
+
+fn submit_as(user_id: u32, comment: &[u8], flags: u32, ask: *const surgent_ask_view_t) -> Answer {
     attach();
     let comment = CString::new(comment).unwrap();
     let request = surgent_request_view_t {
         size: size::<surgent_request_view_t>(),
         flags,
-        user_id: 1000,
-        by_user_id: 1000,
+        user_id,
+        by_user_id: user_id,
         comment: comment.as_ptr(),
         admin_comment: ptr::null(),
-        ask: ptr::null(),
+        ask,
     };
     let answer = RefCell::new(Answer::default());
     // SAFETY: whole structs that live through the call.
@@ -115,6 +121,17 @@ fn submit(comment: &[u8], flags: u32) -> Answer {
 }
 
 fn modify(comment: Option<&str>, admin_comment: Option<&str>, now: &str, state: u32) -> Answer {
+    modify_sized(comment, admin_comment, now, state, [ptr::null(); 2])
+}
+
+/// `sizes`: what the change asks for, and what the job asks for now.
+fn modify_sized(
+    comment: Option<&str>,
+    admin_comment: Option<&str>,
+    now: &str,
+    state: u32,
+    sizes: [*const surgent_ask_view_t; 2],
+) -> Answer {
     attach();
     let text = |text: Option<&str>| text.map(|text| CString::new(text).unwrap());
     let pointer = |text: &Option<CString>| text.as_ref().map_or(ptr::null(), |text| text.as_ptr());
@@ -126,7 +143,7 @@ fn modify(comment: Option<&str>, admin_comment: Option<&str>, now: &str, state: 
         by_user_id: 1000,
         comment: pointer(&comment),
         admin_comment: pointer(&admin_comment),
-        ask: ptr::null(),
+        ask: sizes[0],
     };
     let subject = surgent_subject_view_t {
         size: size::<surgent_subject_view_t>(),
@@ -135,7 +152,7 @@ fn modify(comment: Option<&str>, admin_comment: Option<&str>, now: &str, state: 
         user_id: 1000,
         comment: ptr::null(),
         admin_comment: now.as_ptr(),
-        ask: ptr::null(),
+        ask: sizes[1],
     };
     let answer = RefCell::new(Answer::default());
     // SAFETY: whole structs that live through the call.
