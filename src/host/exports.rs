@@ -109,9 +109,12 @@ pub unsafe extern "C" fn surgent_job_submit(
         let rules = &settings.admission;
         // SAFETY: NULL, or a whole struct that is valid for this call.
         let applicant = submitted(UserId(request.user_id), unsafe { view_ref(request.ask) });
-        let mut judge = |_: bool| match rules.is_any() {
-            true => look_again(core, now, core.desk().admit(rules, &applicant, now)),
-            false => Ok(()),
+        let mut judge = |_: bool| {
+            if !rules.is_any() {
+                return Ok(());
+            }
+            let judged = core.desk().admit(rules, &applicant, now);
+            look_again(core, now, judged)
         };
         let door = Door {
             refuse: rules.refuse,
@@ -173,11 +176,12 @@ pub unsafe extern "C" fn surgent_job_modify(
         let (now, settings) = (unix_now(), core.settings.load());
         let rules = &settings.admission;
         let mut judge = |is_urgent: bool| {
-            let before = is_urgent.then_some(&changed.before);
-            match rules.is_any() {
-                true => look_again(core, now, core.desk().check(rules, &changed.after, before)),
-                false => Ok(()),
+            if !rules.is_any() {
+                return Ok(());
             }
+            let before = is_urgent.then_some(&changed.before);
+            let judged = core.desk().check(rules, &changed.after, before);
+            look_again(core, now, judged)
         };
         let door = Door {
             refuse: rules.refuse,
