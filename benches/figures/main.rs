@@ -7,6 +7,7 @@ mod allocations;
 mod cluster;
 mod comments;
 mod plans;
+mod submissions;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -16,6 +17,7 @@ static ALLOCATOR: allocations::Counting = allocations::Counting;
 
 fn main() {
     comments::comments();
+    submissions::submissions();
     plans::plans();
 }
 
