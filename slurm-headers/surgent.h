@@ -201,6 +201,8 @@ typedef struct surgent_job_view {
 	const char *reservation;
 	uint32_t het_job_offset; /* which component of `het_job_id` it is, from 0 on */
 	uint32_t het_components; /* of the first component: how many there are; else 0 */
+	uint32_t group_id;
+	uint32_t array_waiting; /* tasks of an array that this record stands for; else 1 */
 } surgent_job_view_t;
 
 /* Where the shim puts what it reads. The core fills this in and hands it to surgent_host_t.snapshot. */
@@ -237,7 +239,8 @@ typedef struct surgent_host {
 	/*
 	 * Takes Slurm's read locks, gives every node to sink->node and then every job that matters to sink->job,
 	 * lets go. Returns SURGENT_SNAPSHOT_*. Only from a thread that holds no Slurm lock.
-	 * Jobs that matter: all that run, are suspended or completing, and the pending ones that have a comment.
+	 * Jobs that matter: all that run, are suspended or completing, the pending ones that have a comment, and urgent
+	 * ones that have ended.
 	 */
 	int (*snapshot)(const surgent_sink_t *sink);
 	/* Has Slurm's scheduler look at the head of its queue at once. Only from a thread that holds no Slurm lock. */
@@ -268,6 +271,32 @@ typedef struct surgent_answer {
 #define SURGENT_REQUEST_HET 0x8u           /* component of a heterogeneous job (submissions only) */
 #define SURGENT_REQUEST_HET_FIRST 0x10u    /* and the first one */
 
+/*
+ * What a job asks for, as far as its user or Slurm has said so: before Slurm has worked it out. In a change, what is absent
+ * stays as it is.
+ */
+typedef struct surgent_ask_view {
+	uint32_t size;
+	uint32_t group_id;
+	uint32_t min_nodes; /* these numbers are SURGENT_NONE32 where not given */
+	uint32_t tasks;
+	uint32_t tasks_per_node;
+	uint32_t cpus_per_task;
+	uint32_t min_cpus; /* in all */
+	uint32_t time_limit_min;
+	uint32_t array_waiting; /* of an array that exists: how many of its jobs wait; else SURGENT_NONE32 */
+	uint32_t array_at_once; /* and how many of these may run at a time */
+	const char *array;      /* of an array that is submitted: its indexes, as "1-10%2" */
+	const char *account;
+	const char *qos;
+	const char *partition;         /* several are separated by commas */
+	const char *default_partition; /* of a submission: where it is put if it says nothing */
+	const char *tres_per_node;     /* as "gres:gpu:a100:2,gres/nic=1" */
+	const char *tres_per_job;
+	const char *tres_per_socket;
+	const char *tres_per_task;
+} surgent_ask_view_t;
+
 /* A submission, or a change that somebody asks for (then each absent string means "unchanged"). */
 typedef struct surgent_request_view {
 	uint32_t size;
@@ -279,6 +308,7 @@ typedef struct surgent_request_view {
 	/* Submissions only: the value of --urgency, as the user's side sent it; and a different one that came with it. */
 	const char *urgency_option;
 	const char *urgency_option_other;
+	const surgent_ask_view_t *ask;
 } surgent_request_view_t;
 
 /* The job that somebody wants to change, as it is now. */
@@ -289,6 +319,7 @@ typedef struct surgent_subject_view {
 	uint32_t user_id;
 	const char *comment;
 	const char *admin_comment;
+	const surgent_ask_view_t *ask; /* the QOS is not in it */
 } surgent_subject_view_t;
 
 /* What surgent_job_submit and surgent_job_modify want the shim to return to Slurm. */

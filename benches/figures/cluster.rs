@@ -54,6 +54,7 @@ pub fn full(nodes: u32, jobs_per_node: u32, urgent: u32) -> Facts {
     let gpu = facts.gres.id("gpu", None);
     for at in 0..urgent {
         facts.waiting.push(WaitingJob {
+            application: None,
             id: JobId(10_000_000 + at),
             priority: 1000 - at,
             submit: UnixTime(NOW - 60),

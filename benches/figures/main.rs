@@ -3,6 +3,7 @@
 //!
 //! What Slurm's own plugins can be compared with is measured by `benches/hooks`; `make bench` runs both.
 
+mod admissions;
 mod allocations;
 mod cluster;
 mod comments;
@@ -18,6 +19,7 @@ static ALLOCATOR: allocations::Counting = allocations::Counting;
 fn main() {
     comments::comments();
     submissions::submissions();
+    admissions::admissions();
     plans::plans();
 }
 

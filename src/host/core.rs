@@ -5,6 +5,7 @@ use super::abi;
 use super::gate::Gate;
 use super::queue::Queue;
 use super::wake::Wake;
+use crate::policy::admission::desk::Desk;
 use crate::policy::ids::JobId;
 use crate::policy::settings::Settings;
 use crate::policy::units::UnixTime;
@@ -12,8 +13,8 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use once_cell::sync::Lazy;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 /// How a shim takes a snapshot.
 pub type SnapshotFn = unsafe extern "C" fn(sink: *const abi::surgent_sink_t) -> std::ffi::c_int;
@@ -55,6 +56,8 @@ pub struct Core {
     stopping: AtomicBool,
     /// Waiting jobs whose users changed their class.
     reclass: Mutex<BTreeSet<JobId>>,
+    /// Who may be urgent.
+    desk: Mutex<Desk>,
 }
 
 static CORE: Lazy<Core> = Lazy::new(Core::default);
@@ -83,6 +86,12 @@ impl Core {
     /// Whether the planner is to end.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
+    }
+
+    /// The desk at which submissions are judged. Held for as long as a judgement takes: the submissions of many threads
+    /// at once must not all count the same room as free.
+    pub fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(|poison| poison.into_inner())
     }
 
     /// Notes that the class of a waiting job may have changed.

@@ -3,11 +3,13 @@
 
 use super::core::{Core, Host, unix_now};
 use super::guard::{self, Hook, hook};
+use super::views::ask::{Changed, submitted};
 use super::views::{bytes, number, view_ref};
 use super::{abi, logger, planner};
-use crate::policy::admission::{self, Change, Component, Submission};
+use crate::policy::admission::rules::{Kind, Refusal};
+use crate::policy::admission::{self, Change, Component, Door, Submission};
 use crate::policy::directives::UrgencyOption;
-use crate::policy::ids::JobId;
+use crate::policy::ids::{JobId, UserId};
 use crate::policy::queue::{self, Applicant};
 use crate::policy::record::Record;
 use crate::policy::settings::{Mode, Settings};
@@ -120,7 +122,22 @@ pub unsafe extern "C" fn surgent_job_submit(
                 other: bytes(&request.urgency_option_other),
             },
         };
-        match admission::submit(&submission, unix_now(), core.settings.load().mode) {
+        let (now, settings) = (unix_now(), core.settings.load());
+        let rules = &settings.admission;
+        // SAFETY: NULL, or a whole struct that is valid for this call.
+        let applicant = submitted(UserId(request.user_id), unsafe { view_ref(request.ask) });
+        let mut judge = |_: bool| {
+            if !rules.is_any() {
+                return Ok(());
+            }
+            let judged = core.desk().admit(rules, &applicant, now);
+            look_again(core, now, judged)
+        };
+        let door = Door {
+            refuse: rules.refuse,
+            judge: &mut judge,
+        };
+        match admission::submit(&submission, now, settings.mode, door) {
             Ok(admission) => {
                 if let Some(text) = &admission.comment {
                     set_text(answer, answer.set_comment, text);
@@ -139,7 +156,7 @@ pub unsafe extern "C" fn surgent_job_submit(
                     // SAFETY: as above.
                     unsafe { set(answer.context, true) };
                 }
-                if let Some(sentence) = admission.note {
+                if let Some(sentence) = &admission.note {
                     tell(answer, sentence);
                 }
                 ACCEPT
@@ -166,13 +183,31 @@ pub unsafe extern "C" fn surgent_job_modify(
             return ACCEPT;
         };
         let core = Core::get();
+        // SAFETY: each NULL, or a whole struct that is valid for this call.
+        let (ask, is) = unsafe { (view_ref(change.ask), view_ref(subject.ask)) };
+        let changed = Changed::new(UserId(subject.user_id), ask, is);
         let asked = Change {
+            alters: changed.alters(),
             comment: bytes(&change.comment),
             admin_comment: bytes(&change.admin_comment),
             current_admin_comment: bytes(&subject.admin_comment),
             pending: subject.state == abi::SURGENT_STATE_PENDING,
         };
-        match admission::modify(&asked, unix_now(), core.settings.load().mode) {
+        let (now, settings) = (unix_now(), core.settings.load());
+        let rules = &settings.admission;
+        let mut judge = |is_urgent: bool| {
+            if !rules.is_any() {
+                return Ok(());
+            }
+            let before = is_urgent.then_some(&changed.before);
+            let judged = core.desk().check(rules, &changed.after, before);
+            look_again(core, now, judged)
+        };
+        let door = Door {
+            refuse: rules.refuse,
+            judge: &mut judge,
+        };
+        match admission::modify(&asked, now, settings.mode, door) {
             Ok(amendment) => {
                 if let Some(text) = &amendment.admin_comment {
                     set_text(answer, answer.set_admin_comment, text);
@@ -184,6 +219,9 @@ pub unsafe extern "C" fn surgent_job_modify(
                     core.wake.ring_for_new_job();
                 } else if amendment.wake {
                     core.wake.ring_if_awake();
+                }
+                if let Some(sentence) = &amendment.note {
+                    tell(answer, sentence);
                 }
                 ACCEPT
             }
@@ -299,6 +337,19 @@ fn applicant(job: &abi::surgent_queue_view_t, settings: &Settings) -> Applicant 
 #[unsafe(no_mangle)]
 pub extern "C" fn surgent_queue_moment() {
     hook(Hook::SiteFactor, (), || Core::get().queue.move_on(unix_now()));
+}
+
+/// Has the planner look at the cluster where a job was refused by what was seen of it before: it may be different now,
+/// and be so for whoever tries again.
+fn look_again(core: &Core, now: UnixTime, judged: Result<(), Refusal>) -> Result<(), Refusal> {
+    if judged
+        .as_ref()
+        .is_err_and(|refusal| refusal.kind != Kind::Permission)
+        && core.desk().is_stale(now)
+    {
+        core.wake.ring();
+    }
+    judged
 }
 
 fn refuse(answer: &abi::surgent_answer_t, sentence: &str) -> c_int {

@@ -9,12 +9,14 @@
 
 pub mod abi;
 pub mod act;
+pub mod admission;
 pub mod config;
 pub mod core;
 pub mod exports;
 pub mod gate;
 pub mod guard;
 pub mod logger;
+pub mod people;
 pub mod planner;
 pub mod queue;
 pub mod records;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The planner: one thread that looks, decides and acts, and sleeps while no urgent job waits.
 
+use super::admission::Admission;
 use super::config::ConfigFile;
 use super::core::{Core, Host, unix_now};
 use super::guard::{self, Hook, hook};
 use super::records::{Choice, Records};
-use super::state::StateFile;
+use super::state::{Kept, StateFile};
 use super::users::Users;
 use super::views::{Collector, LockTimes, Tape};
 use super::{abi, act};
@@ -35,6 +36,8 @@ const LOOK_FOR: Duration = Duration::from_secs(5);
 const REST_FACTOR: u32 = 10;
 /// And for at least this long.
 const REST_MIN: Duration = Duration::from_millis(10);
+/// A planner that sleeps looks whether the settings have changed: one call of `stat`.
+const CHORES_EVERY: Duration = Duration::from_secs(10);
 /// Slurm is still loading its state.
 const NOT_READY_AGAIN: Duration = Duration::from_secs(1);
 
@@ -62,9 +65,9 @@ fn main() {
     core.wake.listen();
     let mut planner: Option<Planner> = None;
     loop {
-        let start = (Some(Duration::ZERO), false);
+        let start = (Duration::ZERO, false);
         let (limit, asleep) = planner.as_ref().map_or(start, |planner| planner.rest(core));
-        core.wake.wait(limit, asleep);
+        let rung = core.wake.wait(limit, asleep);
         if core.is_stopping() {
             let mut running = RUNNING.lock().unwrap_or_else(|poison| poison.into_inner());
             // A shim may have attached again meanwhile, and then counts on this thread.
@@ -85,27 +88,31 @@ fn main() {
         };
         let mut current = planner.take().unwrap_or_else(|| Planner::new(&host));
         let survived = hook(Hook::Planner, false, || {
-            current.turn(core, &host);
+            current.do_chores(core);
+            if rung || current.is_due() {
+                current.turn(core, &host);
+            }
             true
         });
         if !survived {
             // What it was in the middle of stands in the state file and in the jobs' records.
             core.gate.shut_all();
             current = Planner::new(&host);
-            current.next = Next::In(TURN_EVERY);
+            current.rest_for(Next::In(TURN_EVERY));
         }
         planner = Some(current);
     }
 }
 
 /// When to look again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     /// When woken.
-    #[default]
     Asleep,
     /// After this, or when woken.
     In(Duration),
+    /// Nothing is under way, but there are urgent jobs to be counted: after this, or when woken.
+    CountIn(Duration),
 }
 
 /// A submission that was announced and whose record is not there yet.
@@ -121,9 +128,13 @@ struct Planner {
     state: Option<StateFile>,
     records: Option<Records>,
     users: Users,
+    admission: Admission,
     book: Option<Book>,
     awaited: Option<Awaited>,
-    next: Next,
+    /// When to look again; `None` is when woken.
+    due: Option<Instant>,
+    /// Whether something is under way.
+    is_busy: bool,
     /// Waiting jobs at whose class the last snapshot looked.
     looked_at: BTreeSet<JobId>,
     /// Not before this are Slurm's locks taken again.
@@ -151,19 +162,47 @@ impl Planner {
             config: Some(ConfigFile::beside(&host.slurm_conf)),
             state: Some(StateFile::within(&host.state_dir)),
             records: Some(Records::within(&host.state_dir)),
+            // To take up what the state file says.
+            due: Some(Instant::now()),
             ..Self::default()
         }
     }
 
-    /// How long to rest at most, and whether it has nothing to do for any job.
-    fn rest(&self, core: &Core) -> (Option<Duration>, bool) {
-        let next = match self.next {
-            Next::Asleep => None,
-            Next::In(time) => Some(time),
-        };
+    /// For how long to wait at most, and whether nothing is under way.
+    fn rest(&self, core: &Core) -> (Duration, bool) {
+        let due = self.due.map(|due| due.saturating_duration_since(Instant::now()));
         // Without a file of settings this planner only waits for a shim, or for the end.
         let queue = self.config.as_ref().and_then(|_| self.queue_rest(core));
-        (next.into_iter().chain(queue).min(), next.is_none())
+        let rest = [due, queue, Some(CHORES_EVERY)];
+        (
+            rest.into_iter().flatten().min().unwrap_or(CHORES_EVERY),
+            !self.is_busy,
+        )
+    }
+
+    fn rest_for(&mut self, next: Next) {
+        self.due = match next {
+            Next::Asleep => None,
+            Next::In(time) | Next::CountIn(time) => Some(Instant::now() + time),
+        };
+        self.is_busy = matches!(next, Next::In(_));
+    }
+
+    fn is_due(&self) -> bool {
+        self.due.is_some_and(|due| due <= Instant::now())
+    }
+
+    /// What is to be seen to whether or not an urgent job waits.
+    fn do_chores(&mut self, core: &Core) {
+        let changed = self.read_settings(core);
+        let settings = core.settings.load();
+        self.admission.tend(core, &settings);
+        if changed && settings.admission.counts() {
+            self.due = Some(Instant::now());
+        }
+        if changed || self.queue_rest(core) == Some(Duration::ZERO) {
+            self.refresh_queue(core);
+        }
     }
 
     /// How long the priorities of waiting jobs are good for; `None` where no plugin computes them.
@@ -191,9 +230,14 @@ impl Planner {
     }
 
     fn turn(&mut self, core: &Core, host: &Arc<Host>) {
-        if self.read_settings(core) || self.queue_rest(core) == Some(Duration::ZERO) {
-            self.refresh_queue(core);
+        let next = self.look_and_decide(core, host);
+        if next == Next::Asleep {
+            self.tape = Tape::default();
         }
+        self.rest_for(next);
+    }
+
+    fn look_and_decide(&mut self, core: &Core, host: &Arc<Host>) -> Next {
         let settings = core.settings.load_full();
         let first = self.book.is_none();
         let mut book = match self.book.take() {
@@ -205,26 +249,25 @@ impl Planner {
                 since: Instant::now(),
                 every: LOOK_EVERY_MIN,
             });
-        } else if first && book.campaigns.is_empty() {
+        } else if first && book.campaigns.is_empty() && !settings.admission.counts() {
             // Just loaded, and nothing is under way: whatever waits will be asked about by Slurm.
             self.book = Some(book);
-            self.next = Next::Asleep;
-            return;
+            return Next::Asleep;
         }
         if settings.mode == Mode::Off && book.campaigns.is_empty() {
             self.book = Some(book);
             self.awaited = None;
-            self.next = Next::Asleep;
-            return;
+            return Next::Asleep;
         }
-        self.next = match self.look(core, host) {
-            Some(facts) => self.decide(core, host, &facts, &settings, &mut book),
+        let next = match self.look(core, host) {
+            Some(mut facts) => {
+                self.admission.look(core, &mut facts, &settings, &book);
+                self.decide(core, host, &facts, &settings, &mut book)
+            }
             None => Next::In(NOT_READY_AGAIN),
         };
         self.book = Some(book);
-        if self.next == Next::Asleep {
-            self.tape = Tape::default();
-        }
+        next
     }
 
     fn decide(
@@ -268,7 +311,7 @@ impl Planner {
         let still_changing: Vec<_> = facts.parked.iter().map(|job| job.id).collect();
         let looked_at = std::mem::take(&mut self.looked_at);
         core.forget_reclass(looked_at.into_iter().filter(|job| !still_changing.contains(job)));
-        self.pace(book, facts)
+        self.pace(core, book, facts, settings)
     }
 
     fn log_times(&self, facts: &Facts, decision: Duration) {
@@ -287,7 +330,7 @@ impl Planner {
         );
     }
 
-    fn pace(&mut self, book: &Book, facts: &Facts) -> Next {
+    fn pace(&mut self, core: &Core, book: &Book, facts: &Facts, settings: &Settings) -> Next {
         let soon = book
             .campaigns
             .iter()
@@ -311,38 +354,49 @@ impl Planner {
         };
         match [under_way, look].into_iter().flatten().min() {
             Some(time) => Next::In(time),
-            None => Next::Asleep,
+            None => match self.admission.look_in(core, facts, settings) {
+                Some(time) => Next::CountIn(time),
+                None => Next::Asleep,
+            },
         }
     }
 
-    /// Returns whether there are new ones.
+    /// Whether there are new ones.
     fn read_settings(&mut self, core: &Core) -> bool {
         match self.config.as_mut().and_then(ConfigFile::changed) {
             Some(Ok(settings)) => {
                 log::info!("settings read; mode {:?}", settings.mode);
                 self.users = Users::named(&settings.victims.exempt_users);
+                self.admission.settings_changed(core, &settings);
                 core.settings.store(Arc::new(settings));
-                return true;
+                true
             }
-            Some(Err(sentence)) => log::error!("{sentence}"),
-            None => {}
+            Some(Err(sentence)) => {
+                log::error!("{sentence}");
+                false
+            }
+            None => false,
         }
-        false
     }
 
     fn load_book(&mut self) -> Book {
         let Some(state) = self.state.as_mut() else {
             return Book::default();
         };
-        let book = state.load().map(Book::after_restart);
-        book.unwrap_or_else(|sentence| {
+        let kept = state.load().unwrap_or_else(|sentence| {
             log::error!("{sentence}");
-            Book::default()
-        })
+            Kept::default()
+        });
+        self.admission.load(kept.ledger);
+        kept.book.after_restart()
     }
 
     fn store(&mut self, book: &Book) {
-        if let Some(Err(sentence)) = self.state.as_mut().map(|state| state.store(book)) {
+        if let Some(Err(sentence)) = self
+            .state
+            .as_mut()
+            .map(|state| state.store(book, self.admission.ledger()))
+        {
             log::error!("{sentence}");
         }
     }

@@ -55,17 +55,14 @@ impl Wake {
         }
     }
 
-    /// Waits for the bell, `limit` at most (for ever without one). `asleep`: no urgent job is looked after meanwhile.
-    pub fn wait(&self, limit: Option<Duration>, asleep: bool) {
+    /// Waits for the bell, `limit` at most. `asleep`: no urgent job is looked after meanwhile. Whether it rang.
+    pub fn wait(&self, limit: Duration, asleep: bool) -> bool {
         self.asleep.store(asleep, Ordering::Relaxed);
         if !self.rung.load(Ordering::Acquire) {
-            match limit {
-                Some(limit) => std::thread::park_timeout(limit),
-                None => std::thread::park(),
-            }
+            std::thread::park_timeout(limit);
         }
         self.asleep.store(false, Ordering::Relaxed);
-        self.rung.store(false, Ordering::Release);
+        self.rung.swap(false, Ordering::AcqRel)
     }
 
     /// Whether a new job was announced since the last call.

@@ -112,9 +112,19 @@ pub fn blocked(urgent: JobId, hindrance: Hindrance) -> String {
         Hindrance::Constraints => "no node is as it asks for",
         Hindrance::HetJob => "not all components of this heterogeneous job are urgent and wait",
         Hindrance::Completing => "its last run is still being cleaned up",
+        Hindrance::AdmissionPermission => "it may not be urgent by [admission] in surgent.toml",
+        Hindrance::AdmissionLimit => {
+            "there are as many urgent jobs before it as [admission] in surgent.toml allows"
+        }
+        Hindrance::AdmissionBudget => "the budget of urgent GPU-hours is used up",
         Hindrance::Other => "Slurm names a reason that free nodes do not mend (see its Reason in squeue)",
     };
     format!("job {urgent} waits: {why}; nobody is stopped for that")
+}
+
+/// The rule by which an urgent job may not be planned for, or a job may not become urgent.
+pub fn not_admitted(job: JobId, rule: &str) -> String {
+    format!("job {job} may not be urgent now: {rule}")
 }
 
 /// A victim has saved.

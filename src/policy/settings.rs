@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What a site can set in `surgent.toml`.
 
+use super::admission::settings::AdmissionSettings;
 use super::directives::SECONDS_MAX;
 use super::queue::QueueSettings;
 use super::units::Seconds;
@@ -21,6 +22,8 @@ pub struct Settings {
     pub urgent: UrgentSettings,
     /// In what order jobs wait.
     pub queue: QueueSettings,
+    /// Who may be urgent.
+    pub admission: AdmissionSettings,
     /// How Slurm's own commands are run.
     pub commands: CommandSettings,
     /// What is kept of decisions.
@@ -228,16 +231,10 @@ impl Settings {
             ("victims.exempt_qos", &victims.exempt_qos),
             ("victims.exempt_partitions", &victims.exempt_partitions),
         ] {
-            if exempt
-                .iter()
-                .any(|exempt| exempt.trim().is_empty() || exempt.contains(','))
-            {
-                return Err(format!(
-                    "{name} has an entry that is empty or has a comma in it; write each name in quotes of its own, as in [\"one\", \"two\"]"
-                ));
-            }
+            check_names(name, exempt)?;
         }
         self.queue.check()?;
+        self.admission.check()?;
         if self.commands.timeout_s == 0 || self.commands.timeout_s > 300 {
             return Err(format!(
                 "commands.timeout_s = {} must be from 1 to 300",
@@ -262,6 +259,19 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+/// Whether the entries of the list `name` are names.
+pub(super) fn check_names(name: &str, list: &[String]) -> Result<(), String> {
+    if list
+        .iter()
+        .any(|entry| entry.trim().is_empty() || entry.contains(','))
+    {
+        return Err(format!(
+            "{name} has an entry that is empty or has a comma in it; write each name in quotes of its own, as in [\"one\", \"two\"]"
+        ));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

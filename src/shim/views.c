@@ -132,6 +132,19 @@ static uint32_t job_flags(const job_record_t *job)
 	}
 }
 
+uint32_t surgent_startable_tasks(const job_record_t *job)
+{
+	const job_array_struct_t *array = job->array_recs;
+	uint32_t free_slots;
+
+	if (!array || !array->task_cnt)
+		return 1;
+	if (!array->max_run_tasks)
+		return array->task_cnt;
+	free_slots = array->max_run_tasks > array->tot_run_tasks ? array->max_run_tasks - array->tot_run_tasks : 0;
+	return free_slots < array->task_cnt ? free_slots : array->task_cnt;
+}
+
 uint32_t surgent_view_time_limit_min(const job_record_t *job)
 {
 	if (job->time_limit == NO_VAL && job->part_ptr)
@@ -150,6 +163,7 @@ surgent_job_view_t surgent_view_job(const job_record_t *job)
 		.het_job_offset = job->het_job_id ? job->het_job_offset : 0,
 		.het_components = job->het_job_list ? (uint32_t)slurm_list_count(job->het_job_list) : 0,
 		.user_id = job->user_id,
+		.group_id = job->group_id,
 		.state = surgent_view_state(job),
 		.flags = job_flags(job),
 		.priority = job->priority,

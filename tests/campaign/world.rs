@@ -429,6 +429,7 @@ impl World {
                     let record = job.record();
                     if record.as_ref().is_some_and(|record| record.ask.is_some()) {
                         facts.parked.push(ParkedJob {
+                            application: None,
                             id,
                             array: None,
                             begin: UnixTime(*begin),
@@ -444,6 +445,7 @@ impl World {
                         .is_some_and(|record| record.class == Urgency::Urgent)
                     {
                         facts.waiting.push(WaitingJob {
+                            application: None,
                             id,
                             priority: surgent::policy::admission::urgent_priority(job.het.is_some()),
                             submit: UnixTime(job.submit),

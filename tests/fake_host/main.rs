@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Plays slurmctld: calls the core's exported functions as a shim does, with good and with hostile views.
 
+mod admission;
+
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
@@ -107,16 +109,33 @@ fn submit(comment: &[u8], flags: u32) -> Answer {
 }
 
 /// With the values of `--urgency` that came along.
-fn submit_with_option(comment: &CStr, flags: u32, [option, other]: [Option<&CStr>; 2]) -> Answer {
+fn submit_with_option(comment: &CStr, flags: u32, options: [Option<&CStr>; 2]) -> Answer {
+    submit_with(1000, comment, flags, options, ptr::null())
+}
+
+/// As a user, with what the job asks for.
+fn submit_as(user_id: u32, comment: &[u8], flags: u32, ask: *const surgent_ask_view_t) -> Answer {
+    let comment = CString::new(comment).unwrap();
+    submit_with(user_id, &comment, flags, [None, None], ask)
+}
+
+fn submit_with(
+    user_id: u32,
+    comment: &CStr,
+    flags: u32,
+    [option, other]: [Option<&CStr>; 2],
+    ask: *const surgent_ask_view_t,
+) -> Answer {
     attach();
     let request = surgent_request_view_t {
         size: size::<surgent_request_view_t>(),
         flags,
-        user_id: 1000,
-        by_user_id: 1000,
+        user_id,
+        by_user_id: user_id,
         comment: comment.as_ptr(),
         urgency_option: option.map_or(ptr::null(), CStr::as_ptr),
         urgency_option_other: other.map_or(ptr::null(), CStr::as_ptr),
+        ask,
         ..surgent_request_view_t::default()
     };
     let answer = RefCell::new(Answer::default());
@@ -129,6 +148,17 @@ fn submit_with_option(comment: &CStr, flags: u32, [option, other]: [Option<&CStr
 }
 
 fn modify(comment: Option<&str>, admin_comment: Option<&str>, now: &str, state: u32) -> Answer {
+    modify_sized(comment, admin_comment, now, state, [ptr::null(); 2])
+}
+
+/// `sizes`: what the change asks for, and what the job asks for now.
+fn modify_sized(
+    comment: Option<&str>,
+    admin_comment: Option<&str>,
+    now: &str,
+    state: u32,
+    sizes: [*const surgent_ask_view_t; 2],
+) -> Answer {
     attach();
     let text = |text: Option<&str>| text.map(|text| CString::new(text).unwrap());
     let pointer = |text: &Option<CString>| text.as_ref().map_or(ptr::null(), |text| text.as_ptr());
@@ -140,6 +170,7 @@ fn modify(comment: Option<&str>, admin_comment: Option<&str>, now: &str, state: 
         by_user_id: 1000,
         comment: pointer(&comment),
         admin_comment: pointer(&admin_comment),
+        ask: sizes[0],
         ..surgent_request_view_t::default()
     };
     let subject = surgent_subject_view_t {
@@ -149,6 +180,7 @@ fn modify(comment: Option<&str>, admin_comment: Option<&str>, now: &str, state: 
         user_id: 1000,
         comment: ptr::null(),
         admin_comment: now.as_ptr(),
+        ask: sizes[1],
     };
     let answer = RefCell::new(Answer::default());
     // SAFETY: whole structs that live through the call.
@@ -499,6 +531,7 @@ fn c_and_rust_see_one_layout() {
         surgent_layout_sink => surgent_sink_t,
         surgent_layout_host => surgent_host_t,
         surgent_layout_answer => surgent_answer_t,
+        surgent_layout_ask_view => surgent_ask_view_t,
         surgent_layout_request_view => surgent_request_view_t,
         surgent_layout_subject_view => surgent_subject_view_t,
         surgent_layout_pair_view => surgent_pair_view_t,

@@ -85,6 +85,7 @@ pub fn random(dice: &mut Dice, size: Size) -> (Facts, Settings) {
     }
     let request = request(dice, size, &mut facts, gpu, typed.then_some(models));
     facts.waiting.push(WaitingJob {
+        application: None,
         id: JobId(1_000_000),
         priority: 1,
         submit: UnixTime(NOW - 100),

@@ -339,6 +339,7 @@ pub fn cluster(running: Vec<RunningJob>) -> Facts {
         .collect();
     facts.running = running;
     facts.waiting.push(WaitingJob {
+        application: None,
         id: JobId(900),
         priority: 1,
         submit: UnixTime(NOW - 100),

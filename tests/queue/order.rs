@@ -146,6 +146,7 @@ fn urgent(priority: u32, min_nodes: u32) -> WaitingJob {
         tasks: 1,
         het: None,
         worth: None,
+        application: None,
         record: Some(Record {
             first: Some(NOW),
             ..Record::new(Urgency::Urgent)
