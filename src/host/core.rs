@@ -2,10 +2,12 @@
 //! What all shims and the planner share: one core is loaded once, however many plugins use it.
 
 use super::abi;
+use super::audit::AuditQueue;
 use super::gate::Gate;
 use super::wake::Wake;
+use crate::policy::audit::{Entry, Event};
 use crate::policy::ids::JobId;
-use crate::policy::settings::Settings;
+use crate::policy::settings::{Mode, Settings};
 use crate::policy::units::UnixTime;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use once_cell::sync::Lazy;
@@ -52,6 +54,8 @@ pub struct Core {
     stopping: AtomicBool,
     /// Waiting jobs whose users changed their class.
     reclass: Mutex<BTreeSet<JobId>>,
+    /// What hooks have to say to the audit.
+    pub audit_queue: AuditQueue,
 }
 
 static CORE: Lazy<Core> = Lazy::new(Core::default);
@@ -80,6 +84,16 @@ impl Core {
     /// Whether the planner is to end.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Has the planner write this down soon. For hooks: it neither waits nor writes.
+    pub fn audit(&self, event: Event) {
+        self.audit_queue.push(Entry {
+            at: unix_now(),
+            shadow: self.settings.load().mode == Mode::Shadow,
+            event,
+        });
+        self.wake.ring_for_audit();
     }
 
     /// Notes that the class of a waiting job may have changed.

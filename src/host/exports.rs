@@ -6,7 +6,8 @@ use super::guard::{self, Hook, hook};
 use super::views::{bytes, view_ref};
 use super::{abi, logger, planner};
 use crate::policy::admission::{self, Change, Component, Submission};
-use crate::policy::ids::JobId;
+use crate::policy::audit::{Event, Submitter, Text};
+use crate::policy::ids::{JobId, UserId};
 use crate::policy::record::Record;
 use crate::policy::units::UnixTime;
 use std::ffi::{CString, OsStr, c_char, c_int};
@@ -108,6 +109,8 @@ pub unsafe extern "C" fn surgent_job_submit(
                 if let Some(text) = &admission.admin_comment {
                     set_admin_comment(answer, text);
                     if Record::is_urgent_fast(text) {
+                        let submitter = submitter(request);
+                        core.audit(Event::Admitted { submitter });
                         core.wake.ring_for_new_job();
                     }
                 }
@@ -124,7 +127,7 @@ pub unsafe extern "C" fn surgent_job_submit(
                 }
                 ACCEPT
             }
-            Err(sentence) => refuse(answer, &sentence),
+            Err(sentence) => refuse(answer, request, None, &sentence),
         }
     })
 }
@@ -167,7 +170,7 @@ pub unsafe extern "C" fn surgent_job_modify(
                 }
                 ACCEPT
             }
-            Err(sentence) => refuse(answer, &sentence),
+            Err(sentence) => refuse(answer, change, Some(JobId(subject.job_id)), &sentence),
         }
     })
 }
@@ -235,7 +238,24 @@ pub extern "C" fn surgent_preempt_grace_s(_job_id: u32) -> u32 {
     hook(Hook::Grace, 0, || 0)
 }
 
-fn refuse(answer: &abi::surgent_answer_t, sentence: &str) -> c_int {
+fn submitter(request: &abi::surgent_request_view_t) -> Submitter {
+    Submitter::new(UserId(request.user_id), UserId(request.by_user_id))
+}
+
+/// Refuses a submission, or a change of `job`.
+fn refuse(
+    answer: &abi::surgent_answer_t,
+    request: &abi::surgent_request_view_t,
+    job: Option<JobId>,
+    sentence: &str,
+) -> c_int {
+    Core::get().audit(Event::Refused {
+        submitter: submitter(request),
+        job,
+        // What the comment says is all that is refused so far.
+        rule: "comment",
+        sentence: Text::of(sentence),
+    });
     tell(answer, sentence);
     REFUSE
 }

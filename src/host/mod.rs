@@ -9,6 +9,7 @@
 
 pub mod abi;
 pub mod act;
+pub mod audit;
 pub mod config;
 pub mod core;
 pub mod exports;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The planner: one thread that looks, decides and acts, and sleeps while no urgent job waits.
+//!
+//! Also asleep it does its chores: it sees to changed settings, and writes down what hooks have noted.
 
-use super::config::ConfigFile;
+use super::audit::Journal;
+use super::config::{ConfigFile, SETTLES_IN};
 use super::core::{Core, Host, unix_now};
 use super::guard::{self, Hook, hook};
 use super::records::{Choice, Records};
@@ -9,7 +12,8 @@ use super::state::StateFile;
 use super::users::Users;
 use super::views::{Collector, LockTimes, Tape};
 use super::{abi, act};
-use crate::policy::book::{Book, Phase};
+use crate::policy::audit::{self, Entry, Event};
+use crate::policy::book::{Action, Book, Phase};
 use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
 use crate::policy::notes;
@@ -34,6 +38,8 @@ const LOOK_FOR: Duration = Duration::from_secs(5);
 const REST_FACTOR: u32 = 10;
 /// And for at least this long.
 const REST_MIN: Duration = Duration::from_millis(10);
+/// A change of `surgent.toml` is noticed after this at the latest: one call of `stat`.
+const CHORES_EVERY: Duration = Duration::from_secs(30);
 /// Slurm is still loading its state.
 const NOT_READY_AGAIN: Duration = Duration::from_secs(1);
 
@@ -58,8 +64,12 @@ fn main() {
     let mut planner: Option<Planner> = None;
     loop {
         let limit = planner.as_ref().map_or(Some(Duration::ZERO), Planner::rest);
-        core.wake.wait(limit);
+        let chores_in = planner.as_ref().map_or(CHORES_EVERY, Planner::chores_in);
+        let rung = core.wake.wait(limit, chores_in);
         if core.is_stopping() {
+            if let Some(planner) = &mut planner {
+                hook(Hook::Planner, (), || planner.write_noted(core));
+            }
             let mut running = RUNNING.lock().unwrap_or_else(|poison| poison.into_inner());
             // A shim may have attached again meanwhile, and then counts on this thread.
             if core.is_stopping() {
@@ -78,25 +88,29 @@ fn main() {
             continue;
         };
         let mut current = planner.take().unwrap_or_else(|| Planner::new(&host));
+        let is_time = rung || current.rest() == Some(Duration::ZERO);
         let survived = hook(Hook::Planner, false, || {
-            current.turn(core, &host);
+            current.read_settings(core);
+            current.write_noted(core);
+            if is_time {
+                current.turn(core, &host);
+            }
             true
         });
         if !survived {
             // What it was in the middle of stands in the state file and in the jobs' records.
             core.gate.shut_all();
             current = Planner::new(&host);
-            current.next = Next::In(TURN_EVERY);
+            current.rest_for(Next::In(TURN_EVERY));
         }
         planner = Some(current);
     }
 }
 
 /// When to look again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     /// When woken.
-    #[default]
     Asleep,
     /// After this, or when woken.
     In(Duration),
@@ -117,7 +131,9 @@ struct Planner {
     users: Users,
     book: Option<Book>,
     awaited: Option<Awaited>,
-    next: Next,
+    journal: Option<Journal>,
+    /// When to look again; `None` is when woken.
+    due: Option<Instant>,
     /// Waiting jobs at whose class the last snapshot looked.
     looked_at: BTreeSet<JobId>,
     /// Not before this are Slurm's locks taken again.
@@ -136,25 +152,56 @@ struct LookTimes {
     read: Duration,
 }
 
+/// Notes whom a request has reached.
+fn note_delivered(book: &mut Book, done: &[&Action]) {
+    for action in done {
+        let Action::Ask { job, .. } = action else { continue };
+        let campaigns = book.campaigns.iter_mut();
+        let asked = campaigns.flat_map(|campaign| &mut campaign.victims);
+        for asked in asked.filter(|asked| asked.job == *job) {
+            asked.delivered = true;
+        }
+    }
+}
+
 impl Planner {
     fn new(host: &Host) -> Self {
         Self {
             config: Some(ConfigFile::beside(&host.slurm_conf)),
             state: Some(StateFile::within(&host.state_dir)),
             records: Some(Records::within(&host.state_dir)),
+            journal: Some(Journal::within(&host.state_dir)),
+            // To take up what the state file says.
+            due: Some(Instant::now()),
             ..Self::default()
         }
     }
 
     fn rest(&self) -> Option<Duration> {
-        match self.next {
+        self.due.map(|due| due.saturating_duration_since(Instant::now()))
+    }
+
+    fn rest_for(&mut self, next: Next) {
+        self.due = match next {
             Next::Asleep => None,
-            Next::In(time) => Some(time),
-        }
+            Next::In(time) => Some(Instant::now() + time),
+        };
+    }
+
+    fn chores_in(&self) -> Duration {
+        let settling = self.config.as_ref().is_some_and(ConfigFile::is_settling);
+        if settling { SETTLES_IN } else { CHORES_EVERY }
     }
 
     fn turn(&mut self, core: &Core, host: &Arc<Host>) {
-        self.read_settings(core);
+        let next = self.look_and_decide(core, host);
+        if next == Next::Asleep {
+            self.tape = Tape::default();
+        }
+        self.rest_for(next);
+    }
+
+    fn look_and_decide(&mut self, core: &Core, host: &Arc<Host>) -> Next {
         let settings = core.settings.load_full();
         let first = self.book.is_none();
         let mut book = match self.book.take() {
@@ -169,23 +216,19 @@ impl Planner {
         } else if first && book.campaigns.is_empty() {
             // Just loaded, and nothing is under way: whatever waits will be asked about by Slurm.
             self.book = Some(book);
-            self.next = Next::Asleep;
-            return;
+            return Next::Asleep;
         }
         if settings.mode == Mode::Off && book.campaigns.is_empty() {
             self.book = Some(book);
             self.awaited = None;
-            self.next = Next::Asleep;
-            return;
+            return Next::Asleep;
         }
-        self.next = match self.look(core, host) {
+        let next = match self.look(core, host) {
             Some(facts) => self.decide(core, host, &facts, &settings, &mut book),
             None => Next::In(NOT_READY_AGAIN),
         };
         self.book = Some(book);
-        if self.next == Next::Asleep {
-            self.tape = Tape::default();
-        }
+        next
     }
 
     fn decide(
@@ -197,27 +240,31 @@ impl Planner {
         book: &mut Book,
     ) -> Next {
         let begun = Instant::now();
-        let before = (settings.records.snapshots > 0).then(|| book.clone());
+        let before = book.clone();
         let mut choices = Vec::new();
+        let mut decided = Vec::new();
         let actions = step_and_tell(book, facts, settings, &mut |decision| {
             if let Outcome::Stop(plan) = decision.outcome {
                 let victims = plan.victims.iter().map(|victim| victim.job).collect();
                 choices.push((decision.urgent, victims));
             }
+            decided.extend(audit::decided(decision, facts));
         });
         self.log_times(facts, begun.elapsed());
+        let step = audit::Step {
+            before: &before,
+            facts,
+            mode: settings.mode,
+        };
+        let mut events = audit::of_step(&step, book, decided);
         // Written before anybody is asked: whoever was asked is known after a crash, too.
         self.store(book);
-        let reached = act::carry_out(core, host, facts, &actions, &settings.commands);
-        for asked in book
-            .campaigns
-            .iter_mut()
-            .flat_map(|campaign| &mut campaign.victims)
-            .filter(|asked| reached.contains(&asked.job))
-        {
-            asked.delivered = true;
-        }
-        if let Some(before) = before {
+        let done = act::carry_out(core, host, facts, &actions, &settings.commands);
+        note_delivered(book, &done);
+        // After the requests are out: nobody waits for these files.
+        events.extend(audit::of_actions(&done, facts));
+        self.write_events(settings, facts, events);
+        if settings.records.snapshots > 0 {
             self.keep(
                 &SnapshotView::of(facts, settings, &before),
                 facts,
@@ -277,15 +324,27 @@ impl Planner {
     }
 
     fn read_settings(&mut self, core: &Core) {
-        match self.config.as_mut().and_then(ConfigFile::changed) {
-            Some(Ok(settings)) => {
-                log::info!("settings read; mode {:?}", settings.mode);
-                self.users = Users::named(&settings.victims.exempt_users);
-                core.settings.store(Arc::new(settings));
+        let Some(config) = &mut self.config else { return };
+        let at_start = config.is_unread();
+        let settings = match config.changed() {
+            None => return,
+            Some(Ok(settings)) => settings,
+            Some(Err(sentence)) if at_start => {
+                // The defaults are not what this site wants, and there are no others.
+                log::error!("{sentence}; Surgent is off until that is mended");
+                Settings {
+                    mode: Mode::Off,
+                    ..Settings::default()
+                }
             }
-            Some(Err(sentence)) => log::error!("{sentence}"),
-            None => {}
-        }
+            Some(Err(sentence)) => {
+                log::error!("{sentence}; the settings in force stay");
+                return;
+            }
+        };
+        log::info!("settings read; mode {:?}", settings.mode);
+        self.users = Users::named(&settings.victims.exempt_users);
+        core.settings.store(Arc::new(settings));
     }
 
     fn load_book(&mut self) -> Book {
@@ -305,7 +364,33 @@ impl Planner {
         }
     }
 
-    /// After the requests are out: nobody waits for this file.
+    fn write_events(&mut self, settings: &Settings, facts: &Facts, events: Vec<Event>) {
+        let entries: Vec<Entry> = events
+            .into_iter()
+            .map(|event| Entry {
+                at: facts.now,
+                shadow: settings.mode == Mode::Shadow,
+                event,
+            })
+            .collect();
+        self.write_audit(settings, &entries, 0);
+    }
+
+    /// What hooks have noted since the last time.
+    fn write_noted(&mut self, core: &Core) {
+        let (entries, lost) = core.audit_queue.take();
+        self.write_audit(&core.settings.load(), &entries, lost);
+    }
+
+    fn write_audit(&mut self, settings: &Settings, entries: &[Entry], lost: u64) {
+        let Some(journal) = &mut self.journal else { return };
+        match journal.write(&settings.audit, unix_now(), entries, lost) {
+            Ok(Some(sentence)) => log::info!("{sentence}"),
+            Ok(None) => {}
+            Err(sentence) => log::error!("{sentence}"),
+        }
+    }
+
     fn keep(
         &mut self,
         snapshot: &SnapshotView<'_>,

@@ -10,6 +10,7 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub struct Wake {
     rung: AtomicBool,
+    audit: AtomicBool,
     fresh: AtomicBool,
     asleep: AtomicBool,
     listener: Mutex<Option<Thread>>,
@@ -24,9 +25,19 @@ impl Wake {
 
     /// Something that the planner reads has changed.
     pub fn ring(&self) {
-        if self.rung.swap(true, Ordering::AcqRel) {
-            return;
+        if !self.rung.swap(true, Ordering::AcqRel) {
+            self.unpark();
         }
+    }
+
+    /// There is something for the audit: to be written down, which needs no look at the cluster.
+    pub fn ring_for_audit(&self) {
+        if !self.audit.swap(true, Ordering::AcqRel) {
+            self.unpark();
+        }
+    }
+
+    fn unpark(&self) {
         // Only `listen` ever holds this lock, for an instant at the start of the planner; then it need not be woken.
         if let Ok(listener) = self.listener.try_lock()
             && let Some(thread) = listener.as_ref()
@@ -55,17 +66,22 @@ impl Wake {
         }
     }
 
-    /// Waits for the bell, `limit` at most (for ever without one).
-    pub fn wait(&self, limit: Option<Duration>) {
+    /// Waits for the bell, `limit` at most (for ever without one), but wakes after `chores_in` in any case. Returns whether
+    /// the bell has rung, so that it is time to look.
+    ///
+    /// A planner that was only woken for its chores still counts as asleep.
+    pub fn wait(&self, limit: Option<Duration>, chores_in: Duration) -> bool {
         self.asleep.store(limit.is_none(), Ordering::Relaxed);
+        if !self.rung.load(Ordering::Acquire) && !self.audit.load(Ordering::Acquire) {
+            std::thread::park_timeout(limit.map_or(chores_in, |limit| limit.min(chores_in)));
+        }
+        self.audit.store(false, Ordering::Release);
         if !self.rung.load(Ordering::Acquire) {
-            match limit {
-                Some(limit) => std::thread::park_timeout(limit),
-                None => std::thread::park(),
-            }
+            return false;
         }
         self.asleep.store(false, Ordering::Relaxed);
         self.rung.store(false, Ordering::Release);
+        true
     }
 
     /// Whether a new job was announced since the last call.

@@ -104,6 +104,7 @@ impl<'a> Advance<'a> {
     /// Takes `campaign` one step on. `barred` are jobs that make way for somebody else.
     pub fn campaign(&mut self, campaign: &mut Campaign, barred: BTreeMap<JobId, Refusal>) {
         self.note_saves(campaign);
+        self.note_ends(campaign);
         let party = self.parties.iter().find(|party| party.id() == campaign.urgent);
         match (party, campaign.phase) {
             // Slurm may name any reason while it clears the nodes; only time tells then.
@@ -137,6 +138,15 @@ impl<'a> Advance<'a> {
                 campaign.missed.retain(|missed| *missed != asked.job);
                 self.actions
                     .push(Action::Say(notes::saved(asked, campaign.urgent)));
+            }
+        }
+    }
+
+    fn note_ends(&self, campaign: &mut Campaign) {
+        for asked in campaign.victims.iter_mut().filter(|asked| asked.gone.is_none()) {
+            let job = self.facts.job(asked.job);
+            if job.is_none_or(|job| job.start != asked.start) {
+                asked.gone = Some(self.facts.now);
             }
         }
     }

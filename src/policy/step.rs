@@ -161,6 +161,7 @@ fn recorded(
         asked,
         deadline: record.deadline?,
         saved: None,
+        gone: None,
         delivered: false,
         tried: None,
         stance: Stance::Victim,
