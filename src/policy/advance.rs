@@ -307,10 +307,11 @@ impl<'a> Advance<'a> {
         campaign.nodes.clone_from(&plan.nodes);
     }
 
-    /// A request that did not go out, or that the job's record does not show, goes out again.
+    /// A request that did not go out, or that the job's record does not show, goes out again: to who has saved, too. Only by
+    /// its record a job is given its place back; it was taken from one that saved after its deadline.
     fn ask_again(&mut self, campaign: &mut Campaign) {
         for asked in &mut campaign.victims {
-            if asked.stance != Stance::Victim || asked.saved.is_some() {
+            if asked.stance != Stance::Victim {
                 continue;
             }
             let Some(job) = same_run(self.facts, asked) else {
@@ -322,7 +323,8 @@ impl<'a> Advance<'a> {
             let rested = asked
                 .tried
                 .is_none_or(|tried| self.facts.now - tried >= ASK_AGAIN_S);
-            if (!recorded || !asked.delivered) && rested {
+            let reached = asked.delivered || asked.saved.is_some();
+            if (!recorded || !reached) && rested {
                 asked.tried = Some(self.facts.now);
                 self.actions.push(asked.ask(campaign.urgent));
             }

@@ -7,8 +7,6 @@
 mod decided;
 mod done;
 mod step;
-#[cfg(test)]
-mod tests;
 mod told;
 
 pub use decided::{Decided, decided};
