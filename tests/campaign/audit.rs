@@ -28,10 +28,7 @@ pub fn assert_tells_all(world: &World) {
             _ => None,
         })
         .collect();
-    let is_urgent = |id: &str| {
-        let job = &world.jobs[&id.parse::<u32>().unwrap()];
-        Record::is_urgent_fast(&job.admin_comment)
-    };
+    let is_urgent = |id: &str| world.jobs[&id.parse::<u32>().unwrap()].is_urgent();
     let happened = world.events.iter().filter(|event| match event.split_once(' ') {
         Some(("start", job)) => is_urgent(job),
         Some(("requeue", _)) => true,

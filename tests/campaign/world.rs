@@ -58,6 +58,10 @@ impl Job {
         self.saving_until = None;
     }
 
+    pub fn is_urgent(&self) -> bool {
+        Record::is_urgent_fast(&self.admin_comment)
+    }
+
     pub fn is_running(&self) -> bool {
         matches!(self.state, State::Running { .. })
     }
@@ -423,7 +427,10 @@ impl World {
                 State::Running { start, nodes } => facts.running.push(RunningJob {
                     id,
                     array: None,
-                    user: UserId(1000),
+                    user: UserId(match job.is_urgent() {
+                        true => 1001,
+                        false => 1000,
+                    }),
                     labels: job.labels.clone(),
                     start: UnixTime(*start),
                     end: None,

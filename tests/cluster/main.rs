@@ -5,6 +5,7 @@
 #[allow(dead_code, unused_imports, reason = "the demo uses the rest")]
 mod support;
 
+mod audit;
 mod comments;
 mod drill;
 mod faults;
