@@ -173,11 +173,7 @@ mod tests {
     #[test]
     fn what_is_no_file_of_settings_is_named_and_blocks_nothing() {
         let (folder, path, _) = folder();
-        let fifo = |path: &Path| {
-            let path = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
-            // SAFETY: a C string that lives through the call.
-            assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);
-        };
+        let fifo = |path: &Path| rustix::fs::mkfifoat(rustix::fs::CWD, path, 0o600.into()).unwrap();
         let write = |path: &Path, bytes: &[u8]| fs::write(path, bytes).unwrap();
         let large = [b'#'; (1 << 20) + 1];
         let cases: [(&dyn Fn(), &str); 6] = [

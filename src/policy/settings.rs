@@ -238,7 +238,7 @@ mod tests {
             ("[urgent]\n\"wait_weight\" =\t1e300", 2, 17, "urgent.wait_weight"),
             ("[victims]\r\npriority_max = 101", 2, 16, "victims.priority_max"),
             ("[victims]\nexempt_qos = [\"a,b\"]", 2, 14, "victims.exempt_qos"),
-            ("[victims]\nexempt_users = \"eve\"", 2, 17, "sequence"),
+            ("[victims]\nexempt_users = \"eve\"", 2, 16, "sequence"),
             ("[commands]\ntimeout_s = 0", 2, 13, "commands.timeout_s"),
             ("[records]\nsnapshots = 101", 2, 13, "records.snapshots"),
             ("[records]\nsnapshots = -1", 2, 13, "-1"),

@@ -241,10 +241,23 @@ fn harms_nothing_where_it_cannot_be_written(cluster: &mut Cluster) -> Outcome {
 
 #[test]
 fn settings_change_while_surgent_sleeps_and_shadow_is_told_as_such() -> Outcome {
-    on_cluster(quick(), |cluster| {
-        let trainees = four(cluster, |training| training.lasting(100, 0.1))?;
+    on_cluster(quick().toml("mode = \"no\"\n"), |cluster| {
         let toml = cluster.folder().join("surgent.toml");
         let write = |text: &str| fs::write(&toml, text).map_err(|error| error.to_string());
+        let wait_for_line = |parts: &[&str]| {
+            cluster.wait_for(&format!("{parts:?} in the log"), 2 * LIMIT, |cluster| {
+                Ok(cluster.logged(parts).is_some())
+            })
+        };
+        wait_for_line(&[
+            "surgent.toml: line 1, column 8: ",
+            "; Surgent is off until that is mended",
+        ])?;
+        let ignored = cluster.sbatch(&["--comment=urgency=urgnt"], "true")?;
+        cluster.wait_for_state(ignored, "COMPLETED", LIMIT)?;
+        write(TOML)?;
+        wait_for_line(&["surgent: settings read; mode On"])?;
+        let trainees = four(cluster, |training| training.lasting(100, 0.1))?;
         let settings_read = |cluster: &Cluster| {
             let log = cluster.log();
             log.iter()
@@ -254,22 +267,16 @@ fn settings_change_while_surgent_sleeps_and_shadow_is_told_as_such() -> Outcome 
         let before = settings_read(cluster);
 
         write(&format!("{TOML}step_s = -1\n"))?;
-        cluster.wait_for("the mistake to be named", 2 * LIMIT, |cluster| {
-            let place = "surgent.toml: line 7, column 10: victims.step_s = -1 must be";
-            Ok(cluster.logged(&[place, "; the settings in force stay"]).is_some())
-        })?;
+        let place = "surgent.toml: line 7, column 10: victims.step_s = -1 must be";
+        wait_for_line(&[place, "; the settings in force stay"])?;
         fs::remove_file(&toml)
             .and_then(|()| rustix::fs::mkfifoat(rustix::fs::CWD, &toml, 0o600.into()).map_err(Into::into))
             .map_err(|error| error.to_string())?;
-        cluster.wait_for("the FIFO to be named", 2 * LIMIT, |cluster| {
-            Ok(cluster.logged(&["surgent.toml: it is no regular file"]).is_some())
-        })?;
+        wait_for_line(&["surgent.toml: it is no regular file"])?;
         assert_eq!(settings_read(cluster), before, "neither was taken for settings");
         fs::remove_file(&toml).map_err(|error| error.to_string())?;
         write(&format!("mode = \"shadow\"\n{TOML}"))?;
-        cluster.wait_for("shadow mode", 2 * LIMIT, |cluster| {
-            Ok(cluster.logged(&["surgent: settings read; mode Shadow"]).is_some())
-        })?;
+        wait_for_line(&["surgent: settings read; mode Shadow"])?;
 
         let urgent = urgent(cluster, "urgent", 2)?;
         let plan = wait_for_kind(cluster, "plan", 1)?.remove(0);

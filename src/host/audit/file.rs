@@ -176,9 +176,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&target).unwrap(), "untouched");
 
         fs::remove_file(&file.path).unwrap();
-        let path = std::ffi::CString::new(file.path.to_str().unwrap()).unwrap();
-        // SAFETY: a C string that lives through the call.
-        assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &file.path, 0o600.into()).unwrap();
         assert_eq!(file.append("x\n").unwrap_err(), "it is no regular file");
 
         fs::remove_file(&file.path).unwrap();

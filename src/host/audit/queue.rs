@@ -106,7 +106,8 @@ mod tests {
         }
         queue.push(entry(59, refused()));
         queue.push(entry(59, admitted()));
-        assert_eq!((queue.0.lock().unwrap().entries.len(), queue.take().1), (1, 1));
+        let (entries, lost) = queue.take();
+        assert_eq!((entries.len(), lost), (1, 1));
         queue.push(entry(60, refused()));
         assert_eq!(queue.take().0.len(), 1);
     }
