@@ -82,6 +82,8 @@ install: install-plugindir shims $(SURGENT) ## Install plugins and program under
 	$(foreach shim,$(SHIMS),$(call install_file,$(OUT)/$(shim).so,$(PLUGINDIR),755) &&) true
 	$(call install_file,$(SPANK_PLUGIN),$(PLUGINDIR),755)
 	$(call install_file,$(SURGENT),$(PREFIX)/bin,755)
+	$(call install_file,packaging/man/surgent.toml.5,$(PREFIX)/share/man/man5,644)
 
 uninstall: install-plugindir ## Remove them
-	rm -f $(patsubst %,'$(DESTDIR)$(PLUGINDIR)/%.so',libsurgent spank_surgent $(SHIMS)) '$(DESTDIR)$(PREFIX)/bin/$(notdir $(SURGENT))'
+	rm -f $(patsubst %,'$(DESTDIR)$(PLUGINDIR)/%.so',libsurgent spank_surgent $(SHIMS)) '$(DESTDIR)$(PREFIX)/bin/$(notdir $(SURGENT))' \
+		'$(DESTDIR)$(PREFIX)/share/man/man5/surgent.toml.5'

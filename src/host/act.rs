@@ -36,14 +36,14 @@ const REQUEUED_MAX: usize = 500;
 /// asked to be called so is told of a request that was taken back.
 const MONITOR_SIGNAL: &str = "URG";
 
-/// Carries out `actions`; returns the jobs that a request has reached.
-pub fn carry_out(
+/// Carries out `actions`; returns those that took a command of Slurm's, and succeeded.
+pub fn carry_out<'a>(
     core: &Core,
     host: &Host,
     facts: &Facts,
-    actions: &[Action],
+    actions: &'a [Action],
     settings: &CommandSettings,
-) -> Vec<JobId> {
+) -> Vec<&'a Action> {
     let mut commands = Vec::new();
     for action in actions {
         match action {
@@ -62,14 +62,14 @@ pub fn carry_out(
     commands.sort_by_key(|action| !matches!(action, Action::Requeue { .. }));
     let runner = Runner::new(core, host, settings);
     let next = AtomicUsize::new(0);
-    let asked = Mutex::new(Vec::new());
+    let done = Mutex::new(Vec::new());
     let work = || {
         while let Some(action) = commands.get(next.fetch_add(1, Ordering::Relaxed)) {
             match runner.carry_out(action, facts) {
-                Ok(reached) => asked
+                Ok(()) => done
                     .lock()
                     .unwrap_or_else(|poison| poison.into_inner())
-                    .extend(reached),
+                    .push(*action),
                 Err(error) => complain(&error),
             }
         }
@@ -83,7 +83,7 @@ pub fn carry_out(
         }
         work();
     });
-    asked.into_inner().unwrap_or_else(|poison| poison.into_inner())
+    done.into_inner().unwrap_or_else(|poison| poison.into_inner())
 }
 
 /// A command that fails is tried again every second or so; the same failure is logged less often than that.
@@ -119,8 +119,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Returns the job that a request has reached, if the action is a request.
-    fn carry_out(&self, action: &Action, facts: &Facts) -> Result<Option<JobId>, CommandError> {
+    fn carry_out(&self, action: &Action, facts: &Facts) -> Result<(), CommandError> {
         match *action {
             Action::Ask {
                 job,
@@ -145,7 +144,7 @@ impl<'a> Runner<'a> {
                     None => "no save possible".to_owned(),
                 };
                 log::info!("{}", notes::asked(job, urgent, &how, &readable(deadline)));
-                Ok(Some(job))
+                Ok(())
             }
             Action::CallOff { job, signal } => {
                 self.rewrite(job, facts, &[], forget_request)?;
@@ -153,7 +152,7 @@ impl<'a> Runner<'a> {
                 if let Some(signal) = signal.filter(|signal| signal.signal.as_str() == MONITOR_SIGNAL) {
                     self.signal(job, facts, signal)?;
                 }
-                Ok(None)
+                Ok(())
             }
             Action::Restore { job, stop, delayed } => {
                 let start_now: &[&str] = if delayed { &["StartTime=now"] } else { &[] };
@@ -162,7 +161,7 @@ impl<'a> Runner<'a> {
                     record.note_stop(stop);
                 })?;
                 log::info!("{}", notes::restored(job, stop, delayed));
-                Ok(None)
+                Ok(())
             }
             Action::ShowWait {
                 urgent,
@@ -171,7 +170,7 @@ impl<'a> Runner<'a> {
                 self.rewrite(urgent, facts, &[], |record| {
                     record.waits_for.clone_from(waits_for)
                 })?;
-                Ok(None)
+                Ok(())
             }
             Action::Reclass {
                 job,
@@ -191,7 +190,7 @@ impl<'a> Runner<'a> {
                     self.run(&self.scontrol, &args)?;
                 }
                 log::info!("job {job} is {} now", class.as_str());
-                Ok(None)
+                Ok(())
             }
             Action::Requeue { ref jobs } => {
                 for some in jobs.chunks(REQUEUED_MAX) {
@@ -200,9 +199,9 @@ impl<'a> Runner<'a> {
                     let args = ["requeue".into(), "Incomplete".into(), some.join(",").into()];
                     self.run(&self.scontrol, &args)?;
                 }
-                Ok(None)
+                Ok(())
             }
-            Action::Say(_) | Action::OpenGate { .. } | Action::ShutGate { .. } | Action::Nudge => Ok(None),
+            Action::Say(_) | Action::OpenGate { .. } | Action::ShutGate { .. } | Action::Nudge => Ok(()),
         }
     }
 

@@ -2,12 +2,14 @@
 //! What all shims and the planner share: one core is loaded once, however many plugins use it.
 
 use super::abi;
+use super::audit::AuditQueue;
 use super::gate::Gate;
 use super::queue::Queue;
 use super::wake::Wake;
 use crate::policy::admission::desk::Desk;
+use crate::policy::audit::{Entry, Event};
 use crate::policy::ids::JobId;
-use crate::policy::settings::Settings;
+use crate::policy::settings::{Mode, Settings};
 use crate::policy::units::UnixTime;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use once_cell::sync::Lazy;
@@ -58,6 +60,8 @@ pub struct Core {
     reclass: Mutex<BTreeSet<JobId>>,
     /// Who may be urgent.
     desk: Mutex<Desk>,
+    /// What hooks have to say to the audit.
+    pub audit_queue: AuditQueue,
 }
 
 static CORE: Lazy<Core> = Lazy::new(Core::default);
@@ -92,6 +96,16 @@ impl Core {
     /// at once must not all count the same room as free.
     pub fn desk(&self) -> MutexGuard<'_, Desk> {
         self.desk.lock().unwrap_or_else(|poison| poison.into_inner())
+    }
+
+    /// Has the planner write this down soon. For hooks: it neither waits nor writes.
+    pub fn audit(&self, event: Event) {
+        self.audit_queue.push(Entry {
+            at: unix_now(),
+            shadow: self.settings.load().mode == Mode::Shadow,
+            event,
+        });
+        self.wake.ring_for_audit();
     }
 
     /// Notes that the class of a waiting job may have changed.

@@ -8,12 +8,14 @@ use super::views::{bytes, number, view_ref};
 use super::{abi, logger, planner};
 use crate::policy::admission::rules::{Kind, Refusal};
 use crate::policy::admission::{self, Change, Component, Door, Submission};
+use crate::policy::audit::{Event, Submitter, Text};
 use crate::policy::directives::UrgencyOption;
 use crate::policy::ids::{JobId, UserId};
 use crate::policy::queue::{self, Applicant};
 use crate::policy::record::Record;
 use crate::policy::settings::{Mode, Settings};
 use crate::policy::units::{Seconds, UnixTime};
+use std::cell::Cell;
 use std::ffi::{CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -126,11 +128,13 @@ pub unsafe extern "C" fn surgent_job_submit(
         let rules = &settings.admission;
         // SAFETY: NULL, or a whole struct that is valid for this call.
         let applicant = submitted(UserId(request.user_id), unsafe { view_ref(request.ask) });
+        let broken = Cell::new(None);
         let mut judge = |_: bool| {
             if !rules.is_any() {
                 return Ok(());
             }
             let judged = core.desk().admit(rules, &applicant, now);
+            broken.set(judged.as_ref().err().map(|refusal| refusal.kind));
             look_again(core, now, judged)
         };
         let door = Door {
@@ -145,6 +149,8 @@ pub unsafe extern "C" fn surgent_job_submit(
                 if let Some(text) = &admission.admin_comment {
                     set_text(answer, answer.set_admin_comment, text);
                     if Record::is_urgent_fast(text) {
+                        let submitter = submitter(request);
+                        core.audit(Event::Admitted { submitter });
                         core.wake.ring_for_new_job();
                     }
                 }
@@ -157,11 +163,11 @@ pub unsafe extern "C" fn surgent_job_submit(
                     unsafe { set(answer.context, true) };
                 }
                 if let Some(sentence) = &admission.note {
-                    tell(answer, sentence);
+                    note(answer, request, None, broken.get(), sentence);
                 }
                 ACCEPT
             }
-            Err(sentence) => refuse(answer, &sentence),
+            Err(sentence) => refuse(answer, request, None, broken.get(), &sentence),
         }
     })
 }
@@ -195,12 +201,14 @@ pub unsafe extern "C" fn surgent_job_modify(
         };
         let (now, settings) = (unix_now(), core.settings.load());
         let rules = &settings.admission;
+        let broken = Cell::new(None);
         let mut judge = |is_urgent: bool| {
             if !rules.is_any() {
                 return Ok(());
             }
             let before = is_urgent.then_some(&changed.before);
             let judged = core.desk().check(rules, &changed.after, before);
+            broken.set(judged.as_ref().err().map(|refusal| refusal.kind));
             look_again(core, now, judged)
         };
         let door = Door {
@@ -221,11 +229,23 @@ pub unsafe extern "C" fn surgent_job_modify(
                     core.wake.ring_if_awake();
                 }
                 if let Some(sentence) = &amendment.note {
-                    tell(answer, sentence);
+                    note(
+                        answer,
+                        change,
+                        Some(JobId(subject.job_id)),
+                        broken.get(),
+                        sentence,
+                    );
                 }
                 ACCEPT
             }
-            Err(sentence) => refuse(answer, &sentence),
+            Err(sentence) => refuse(
+                answer,
+                change,
+                Some(JobId(subject.job_id)),
+                broken.get(),
+                &sentence,
+            ),
         }
     })
 }
@@ -352,7 +372,43 @@ fn look_again(core: &Core, now: UnixTime, judged: Result<(), Refusal>) -> Result
     judged
 }
 
-fn refuse(answer: &abi::surgent_answer_t, sentence: &str) -> c_int {
+fn submitter(request: &abi::surgent_request_view_t) -> Submitter {
+    Submitter::new(UserId(request.user_id), UserId(request.by_user_id))
+}
+
+/// Tells a user of a submission, or a change of `job`, that is accepted, but as a normal one if a rule is `broken`.
+fn note(
+    answer: &abi::surgent_answer_t,
+    request: &abi::surgent_request_view_t,
+    job: Option<JobId>,
+    broken: Option<Kind>,
+    sentence: &str,
+) {
+    if let Some(kind) = broken {
+        Core::get().audit(Event::MadeNormal {
+            submitter: submitter(request),
+            job,
+            rule: kind.name(),
+            sentence: Text::of(sentence),
+        });
+    }
+    tell(answer, sentence);
+}
+
+/// Refuses a submission, or a change of `job`, for the rule that is `broken`, or for its comment.
+fn refuse(
+    answer: &abi::surgent_answer_t,
+    request: &abi::surgent_request_view_t,
+    job: Option<JobId>,
+    broken: Option<Kind>,
+    sentence: &str,
+) -> c_int {
+    Core::get().audit(Event::Refused {
+        submitter: submitter(request),
+        job,
+        rule: broken.map_or("comment", Kind::name),
+        sentence: Text::of(sentence),
+    });
     tell(answer, sentence);
     REFUSE
 }

@@ -10,6 +10,7 @@
 pub mod abi;
 pub mod act;
 pub mod admission;
+pub mod audit;
 pub mod config;
 pub mod core;
 pub mod exports;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The planner: one thread that looks, decides and acts, and sleeps while no urgent job waits.
+//!
+//! Also asleep it does its chores: it sees to changed settings, and writes down what hooks have noted.
 
 use super::admission::Admission;
-use super::config::ConfigFile;
+use super::audit::Journal;
+use super::config::{ConfigFile, SETTLES_IN};
 use super::core::{Core, Host, unix_now};
 use super::guard::{self, Hook, hook};
 use super::records::{Choice, Records};
@@ -10,7 +13,8 @@ use super::state::{Kept, StateFile};
 use super::users::Users;
 use super::views::{Collector, LockTimes, Tape};
 use super::{abi, act};
-use crate::policy::book::{Book, Phase};
+use crate::policy::audit::{self, Entry, Event};
+use crate::policy::book::{Action, Book, Phase};
 use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
 use crate::policy::notes;
@@ -36,7 +40,7 @@ const LOOK_FOR: Duration = Duration::from_secs(5);
 const REST_FACTOR: u32 = 10;
 /// And for at least this long.
 const REST_MIN: Duration = Duration::from_millis(10);
-/// A planner that sleeps looks whether the settings have changed: one call of `stat`.
+/// A change of `surgent.toml` is noticed after this at the latest: one call of `stat`.
 const CHORES_EVERY: Duration = Duration::from_secs(10);
 /// Slurm is still loading its state.
 const NOT_READY_AGAIN: Duration = Duration::from_secs(1);
@@ -69,6 +73,9 @@ fn main() {
         let (limit, asleep) = planner.as_ref().map_or(start, |planner| planner.rest(core));
         let rung = core.wake.wait(limit, asleep);
         if core.is_stopping() {
+            if let Some(planner) = &mut planner {
+                hook(Hook::Planner, (), || planner.write_noted(core));
+            }
             let mut running = RUNNING.lock().unwrap_or_else(|poison| poison.into_inner());
             // A shim may have attached again meanwhile, and then counts on this thread.
             if core.is_stopping() {
@@ -131,6 +138,7 @@ struct Planner {
     admission: Admission,
     book: Option<Book>,
     awaited: Option<Awaited>,
+    journal: Option<Journal>,
     /// When to look again; `None` is when woken.
     due: Option<Instant>,
     /// Whether something is under way.
@@ -156,12 +164,25 @@ struct LookTimes {
     read: Duration,
 }
 
+/// Notes whom a request has reached.
+fn note_delivered(book: &mut Book, done: &[&Action]) {
+    for action in done {
+        let Action::Ask { job, .. } = action else { continue };
+        let campaigns = book.campaigns.iter_mut();
+        let asked = campaigns.flat_map(|campaign| &mut campaign.victims);
+        for asked in asked.filter(|asked| asked.job == *job) {
+            asked.delivered = true;
+        }
+    }
+}
+
 impl Planner {
     fn new(host: &Host) -> Self {
         Self {
             config: Some(ConfigFile::beside(&host.slurm_conf)),
             state: Some(StateFile::within(&host.state_dir)),
             records: Some(Records::within(&host.state_dir)),
+            journal: Some(Journal::within(&host.state_dir)),
             // To take up what the state file says.
             due: Some(Instant::now()),
             ..Self::default()
@@ -173,11 +194,9 @@ impl Planner {
         let due = self.due.map(|due| due.saturating_duration_since(Instant::now()));
         // Without a file of settings this planner only waits for a shim, or for the end.
         let queue = self.config.as_ref().and_then(|_| self.queue_rest(core));
-        let rest = [due, queue, Some(CHORES_EVERY)];
-        (
-            rest.into_iter().flatten().min().unwrap_or(CHORES_EVERY),
-            !self.is_busy,
-        )
+        let rest = [due, queue].into_iter().flatten().min();
+        let chores_in = self.chores_in();
+        (rest.map_or(chores_in, |rest| rest.min(chores_in)), !self.is_busy)
     }
 
     fn rest_for(&mut self, next: Next) {
@@ -192,6 +211,11 @@ impl Planner {
         self.due.is_some_and(|due| due <= Instant::now())
     }
 
+    fn chores_in(&self) -> Duration {
+        let settling = self.config.as_ref().is_some_and(ConfigFile::is_settling);
+        if settling { SETTLES_IN } else { CHORES_EVERY }
+    }
+
     /// What is to be seen to whether or not an urgent job waits.
     fn do_chores(&mut self, core: &Core) {
         let changed = self.read_settings(core);
@@ -200,6 +224,7 @@ impl Planner {
         if changed && settings.admission.counts() {
             self.due = Some(Instant::now());
         }
+        self.write_noted(core);
         if changed || self.queue_rest(core) == Some(Duration::ZERO) {
             self.refresh_queue(core);
         }
@@ -279,27 +304,31 @@ impl Planner {
         book: &mut Book,
     ) -> Next {
         let begun = Instant::now();
-        let before = (settings.records.snapshots > 0).then(|| book.clone());
+        let before = book.clone();
         let mut choices = Vec::new();
+        let mut decided = Vec::new();
         let actions = step_and_tell(book, facts, settings, &mut |decision| {
             if let Outcome::Stop(plan) = decision.outcome {
                 let victims = plan.victims.iter().map(|victim| victim.job).collect();
                 choices.push((decision.urgent, victims));
             }
+            decided.extend(audit::decided(decision, facts));
         });
         self.log_times(facts, begun.elapsed());
+        let step = audit::Step {
+            before: &before,
+            facts,
+            mode: settings.mode,
+        };
+        let mut events = audit::of_step(&step, book, decided);
         // Written before anybody is asked: whoever was asked is known after a crash, too.
         self.store(book);
-        let reached = act::carry_out(core, host, facts, &actions, &settings.commands);
-        for asked in book
-            .campaigns
-            .iter_mut()
-            .flat_map(|campaign| &mut campaign.victims)
-            .filter(|asked| reached.contains(&asked.job))
-        {
-            asked.delivered = true;
-        }
-        if let Some(before) = before {
+        let done = act::carry_out(core, host, facts, &actions, &settings.commands);
+        note_delivered(book, &done);
+        // After the requests are out: nobody waits for these files.
+        events.extend(audit::of_actions(&done, facts));
+        self.write_events(settings, facts, events);
+        if settings.records.snapshots > 0 {
             self.keep(
                 &SnapshotView::of(facts, settings, &before),
                 facts,
@@ -363,20 +392,31 @@ impl Planner {
 
     /// Whether there are new ones.
     fn read_settings(&mut self, core: &Core) -> bool {
-        match self.config.as_mut().and_then(ConfigFile::changed) {
-            Some(Ok(settings)) => {
-                log::info!("settings read; mode {:?}", settings.mode);
-                self.users = Users::named(&settings.victims.exempt_users);
-                self.admission.settings_changed(core, &settings);
-                core.settings.store(Arc::new(settings));
-                true
+        let Some(config) = &mut self.config else {
+            return false;
+        };
+        let at_start = config.is_unread();
+        let settings = match config.changed() {
+            None => return false,
+            Some(Ok(settings)) => settings,
+            Some(Err(sentence)) if at_start => {
+                // The defaults are not what this site wants, and there are no others.
+                log::error!("{sentence}; Surgent is off until that is mended");
+                Settings {
+                    mode: Mode::Off,
+                    ..Settings::default()
+                }
             }
             Some(Err(sentence)) => {
-                log::error!("{sentence}");
-                false
+                log::error!("{sentence}; the settings in force stay");
+                return false;
             }
-            None => false,
-        }
+        };
+        log::info!("settings read; mode {:?}", settings.mode);
+        self.users = Users::named(&settings.victims.exempt_users);
+        self.admission.settings_changed(core, &settings);
+        core.settings.store(Arc::new(settings));
+        true
     }
 
     fn load_book(&mut self) -> Book {
@@ -401,7 +441,33 @@ impl Planner {
         }
     }
 
-    /// After the requests are out: nobody waits for this file.
+    fn write_events(&mut self, settings: &Settings, facts: &Facts, events: Vec<Event>) {
+        let entries: Vec<Entry> = events
+            .into_iter()
+            .map(|event| Entry {
+                at: facts.now,
+                shadow: settings.mode == Mode::Shadow,
+                event,
+            })
+            .collect();
+        self.write_audit(settings, &entries, 0);
+    }
+
+    /// What hooks have noted since the last time.
+    fn write_noted(&mut self, core: &Core) {
+        let (entries, lost) = core.audit_queue.take();
+        self.write_audit(&core.settings.load(), &entries, lost);
+    }
+
+    fn write_audit(&mut self, settings: &Settings, entries: &[Entry], lost: u64) {
+        let Some(journal) = &mut self.journal else { return };
+        match journal.write(&settings.audit, unix_now(), entries, lost) {
+            Ok(Some(sentence)) => log::info!("{sentence}"),
+            Ok(None) => {}
+            Err(sentence) => log::error!("{sentence}"),
+        }
+    }
+
     fn keep(
         &mut self,
         snapshot: &SnapshotView<'_>,

@@ -10,6 +10,7 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub struct Wake {
     rung: AtomicBool,
+    audit: AtomicBool,
     fresh: AtomicBool,
     asleep: AtomicBool,
     listener: Mutex<Option<Thread>>,
@@ -24,9 +25,19 @@ impl Wake {
 
     /// Something that the planner reads has changed.
     pub fn ring(&self) {
-        if self.rung.swap(true, Ordering::AcqRel) {
-            return;
+        if !self.rung.swap(true, Ordering::AcqRel) {
+            self.unpark();
         }
+    }
+
+    /// There is something for the audit: to be written down, which needs no look at the cluster.
+    pub fn ring_for_audit(&self) {
+        if !self.audit.swap(true, Ordering::AcqRel) {
+            self.unpark();
+        }
+    }
+
+    fn unpark(&self) {
         // Only `listen` ever holds this lock, for an instant at the start of the planner; then it need not be woken.
         if let Ok(listener) = self.listener.try_lock()
             && let Some(thread) = listener.as_ref()
@@ -55,12 +66,14 @@ impl Wake {
         }
     }
 
-    /// Waits for the bell, `limit` at most. `asleep`: no urgent job is looked after meanwhile. Whether it rang.
+    /// Waits for the bell, `limit` at most; `asleep` if no urgent job is looked after meanwhile. Returns whether the bell has
+    /// rung, so that it is time to look.
     pub fn wait(&self, limit: Duration, asleep: bool) -> bool {
         self.asleep.store(asleep, Ordering::Relaxed);
-        if !self.rung.load(Ordering::Acquire) {
+        if !self.rung.load(Ordering::Acquire) && !self.audit.load(Ordering::Acquire) {
             std::thread::park_timeout(limit);
         }
+        self.audit.store(false, Ordering::Release);
         self.asleep.store(false, Ordering::Relaxed);
         self.rung.swap(false, Ordering::AcqRel)
     }

@@ -104,6 +104,7 @@ impl<'a> Advance<'a> {
     /// Takes `campaign` one step on. `barred` are jobs that make way for somebody else.
     pub fn campaign(&mut self, campaign: &mut Campaign, barred: BTreeMap<JobId, Refusal>) {
         self.note_saves(campaign);
+        self.note_ends(campaign);
         let party = self.parties.iter().find(|party| party.id() == campaign.urgent);
         match (party, campaign.phase) {
             // Slurm may name any reason while it clears the nodes; only time tells then.
@@ -137,6 +138,15 @@ impl<'a> Advance<'a> {
                 campaign.missed.retain(|missed| *missed != asked.job);
                 self.actions
                     .push(Action::Say(notes::saved(asked, campaign.urgent)));
+            }
+        }
+    }
+
+    fn note_ends(&self, campaign: &mut Campaign) {
+        for asked in campaign.victims.iter_mut().filter(|asked| asked.gone.is_none()) {
+            let job = self.facts.job(asked.job);
+            if job.is_none_or(|job| job.start != asked.start) {
+                asked.gone = Some(self.facts.now);
             }
         }
     }
@@ -297,10 +307,11 @@ impl<'a> Advance<'a> {
         campaign.nodes.clone_from(&plan.nodes);
     }
 
-    /// A request that did not go out, or that the job's record does not show, goes out again.
+    /// A request that did not go out, or that the job's record does not show, goes out again: to who has saved, too. Only by
+    /// its record a job is given its place back; it was taken from one that saved after its deadline.
     fn ask_again(&mut self, campaign: &mut Campaign) {
         for asked in &mut campaign.victims {
-            if asked.stance != Stance::Victim || asked.saved.is_some() {
+            if asked.stance != Stance::Victim {
                 continue;
             }
             let Some(job) = same_run(self.facts, asked) else {
@@ -312,7 +323,8 @@ impl<'a> Advance<'a> {
             let rested = asked
                 .tried
                 .is_none_or(|tried| self.facts.now - tried >= ASK_AGAIN_S);
-            if (!recorded || !asked.delivered) && rested {
+            let reached = asked.delivered || asked.saved.is_some();
+            if (!recorded || !reached) && rested {
                 asked.tried = Some(self.facts.now);
                 self.actions.push(asked.ask(campaign.urgent));
             }

@@ -4,6 +4,7 @@
 //! The book is kept in the state file. It is also written across the jobs themselves (`ask=` in each victim's
 //! AdminComment, `saved=` in its Comment), so that losing the file loses nothing that matters.
 
+use super::audit::Told;
 use super::directives::SaveSignal;
 use super::ids::{JobId, NodeIndex};
 use super::record::Stop;
@@ -24,6 +25,8 @@ pub struct Book {
     pub promoted: BTreeMap<JobId, Promotion>,
     /// The last thing logged about an urgent job, so that it is logged once.
     pub said: BTreeMap<JobId, String>,
+    /// What the audit has told already.
+    pub told: Told,
 }
 
 impl Book {
@@ -125,6 +128,9 @@ pub struct Asked {
     pub deadline: UnixTime,
     /// When it had.
     pub saved: Option<UnixTime>,
+    /// When it was first seen that this run is over.
+    #[serde(default)]
+    pub gone: Option<UnixTime>,
     /// Whether the request is known to have gone out since slurmctld started.
     #[serde(skip)]
     pub delivered: bool,
@@ -190,6 +196,7 @@ impl Asked {
             asked: now,
             deadline: victim.deadline,
             saved: None,
+            gone: None,
             delivered: false,
             tried: Some(now),
             stance: Stance::Victim,

@@ -7,6 +7,7 @@
 
 pub mod admission;
 pub mod advance;
+pub mod audit;
 pub mod belief;
 pub mod book;
 pub mod cost;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What a site can set in `surgent.toml`.
 
-use super::admission::settings::AdmissionSettings;
-use super::directives::SECONDS_MAX;
-use super::queue::QueueSettings;
-use super::units::Seconds;
-use serde::{Deserialize, Serialize};
+mod check;
+mod place;
 
-/// No weight is larger: beyond that, a cost would be no number any more.
-const WEIGHT_MAX: f64 = 1e6;
+use super::admission::settings::AdmissionSettings;
+use super::queue::QueueSettings;
+
+use super::units::Seconds;
+pub use check::Fault;
+pub(super) use check::{check_names, within};
+use serde::{Deserialize, Serialize};
 
 /// All settings; a file that sets nothing gives the defaults.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -28,6 +30,8 @@ pub struct Settings {
     pub commands: CommandSettings,
     /// What is kept of decisions.
     pub records: RecordSettings,
+    /// Where it is written down what was done, and for how long that is kept.
+    pub audit: AuditSettings,
 }
 
 /// Whether Surgent acts.
@@ -171,12 +175,31 @@ pub struct RecordSettings {
     pub snapshots: u32,
 }
 
-/// No site keeps more snapshots.
-const SNAPSHOTS_MAX: u32 = 100;
-
 impl Default for RecordSettings {
     fn default() -> Self {
         Self { snapshots: 3 }
+    }
+}
+
+/// `[audit]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AuditSettings {
+    /// The audit file: an absolute path, or a name within StateSaveLocation.
+    pub file: String,
+    /// A file that would grow beyond this is put aside and a new one begun, in MiB.
+    pub max_mib: u64,
+    /// So many files that were put aside are kept.
+    pub keep: u32,
+}
+
+impl Default for AuditSettings {
+    fn default() -> Self {
+        Self {
+            file: "surgent.audit.jsonl".to_owned(),
+            max_mib: 16,
+            keep: 12,
+        }
     }
 }
 
@@ -184,94 +207,12 @@ impl Settings {
     /// Reads the text of a `surgent.toml`.
     ///
     /// # Errors
-    /// A text that names line and column, what is wrong there and what would be right.
+    /// One line that names line and column, what is wrong there and what would be right.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let settings: Self = toml::from_str(text).map_err(|error| error.to_string())?;
-        settings.check()?;
+        let settings: Self = toml::from_str(text).map_err(|error| place::of_error(text, &error))?;
+        settings.check().map_err(|fault| place::of_fault(text, &fault))?;
         Ok(settings)
     }
-
-    /// Whether the values are possible.
-    pub(super) fn check(&self) -> Result<(), String> {
-        let victims = &self.victims;
-        let urgent = &self.urgent;
-        let seconds = [
-            ("victims.min_runtime_s", victims.min_runtime_s, 0.0),
-            ("victims.nearly_done_s", victims.nearly_done_s, 0.0),
-            ("victims.save_s", victims.save_s, 0.0),
-            ("victims.restart_s", victims.restart_s, 0.0),
-            ("victims.step_s", victims.step_s, 0.0),
-            ("victims.save_deadline_s", victims.save_deadline_s, 1.0),
-            ("victims.report_half_life_s", victims.report_half_life_s, 1.0),
-            ("urgent.patience_s", urgent.patience_s, 0.0),
-            ("urgent.wait_max_s", urgent.wait_max_s, 0.0),
-            ("urgent.gate_patience_s", urgent.gate_patience_s, 1.0),
-        ];
-        let seconds = seconds.map(|(name, time, least)| (name, time.0, least, SECONDS_MAX));
-        let weights = [
-            ("victims.cpu_weight", victims.cpu_weight, 0.0, WEIGHT_MAX),
-            ("urgent.wait_weight", urgent.wait_weight, 0.0, WEIGHT_MAX),
-        ];
-        for (name, value, least, most) in seconds.into_iter().chain(weights) {
-            if !(least..=most).contains(&value) {
-                return Err(format!(
-                    "{name} = {value} must be a number from {least} to {most}"
-                ));
-            }
-        }
-        if victims.priority_max > 100 {
-            return Err(format!(
-                "victims.priority_max = {} must be from 0 to 100",
-                victims.priority_max
-            ));
-        }
-        for (name, exempt) in [
-            ("victims.exempt_users", &victims.exempt_users),
-            ("victims.exempt_accounts", &victims.exempt_accounts),
-            ("victims.exempt_qos", &victims.exempt_qos),
-            ("victims.exempt_partitions", &victims.exempt_partitions),
-        ] {
-            check_names(name, exempt)?;
-        }
-        self.queue.check()?;
-        self.admission.check()?;
-        if self.commands.timeout_s == 0 || self.commands.timeout_s > 300 {
-            return Err(format!(
-                "commands.timeout_s = {} must be from 1 to 300",
-                self.commands.timeout_s
-            ));
-        }
-        if self.records.snapshots > SNAPSHOTS_MAX {
-            return Err(format!(
-                "records.snapshots = {} must be from 0 to {SNAPSHOTS_MAX}",
-                self.records.snapshots
-            ));
-        }
-        for (name, value) in [
-            ("commands.scontrol", &self.commands.scontrol),
-            ("commands.scancel", &self.commands.scancel),
-        ] {
-            if value.is_empty() {
-                return Err(format!(
-                    "{name} is empty; give the command's name or path, or leave the line out"
-                ));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Whether the entries of the list `name` are names.
-pub(super) fn check_names(name: &str, list: &[String]) -> Result<(), String> {
-    if list
-        .iter()
-        .any(|entry| entry.trim().is_empty() || entry.contains(','))
-    {
-        return Err(format!(
-            "{name} has an entry that is empty or has a comma in it; write each name in quotes of its own, as in [\"one\", \"two\"]"
-        ));
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -292,28 +233,36 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        for (text, named) in [
-            ("[victims]\nsave_dedline_s = 8", "save_dedline_s"),
-            ("mode = \"maybe\"", "line 1"),
-            ("[victims]\nmin_runtime_s = -1", "victims.min_runtime_s"),
-            ("[victims]\nsave_deadline_s = 0", "victims.save_deadline_s"),
-            ("[victims]\nstep_s = nan", "victims.step_s"),
-            ("[victims]\nrestart_s = 1e300", "victims.restart_s"),
-            ("[urgent]\nwait_weight = 1e300", "urgent.wait_weight"),
-            ("[victims]\npriority_max = 101", "victims.priority_max"),
-            ("[victims]\nexempt_qos = [\"a,b\"]", "victims.exempt_qos"),
-            ("[victims]\nexempt_users = \"eve\"", "line 2"),
-            ("[queue]\nwait_weight = 0", "queue.wait_weight"),
-            ("[queue]\nsize_weight = 720_000", "queue.size_weight"),
-            ("[queue]\nsize_half_gpus = 0", "queue.size_half_gpus"),
-            ("[queue]\nurgent_order = \"loud\"", "line 2"),
-            ("[commands]\ntimeout_s = 0", "commands.timeout_s"),
-            ("[records]\nsnapshots = 101", "records.snapshots"),
-            ("[records]\nsnapshots = -1", "snapshots"),
-            ("[commands]\nscontrol = \"\"", "commands.scontrol"),
+        for (text, line, column, word) in [
+            ("[victims]\nsave_dedline_s = 8", 2, 1, "save_dedline_s"),
+            ("\n[victim]\n", 2, 2, "victim"),
+            ("mode = \"maybe\"", 1, 8, "maybe"),
+            ("mode = \"on", 1, 11, "invalid basic string"),
+            ("mode = \"on\"\nmode = \"off\"", 2, 1, "duplicate"),
+            ("[victims]\nmin_runtime_s = -1", 2, 17, "victims.min_runtime_s"),
+            ("[victims]\nsave_deadline_s = 0", 2, 19, "victims.save_deadline_s"),
+            ("victims.step_s = nan", 1, 18, "victims.step_s"),
+            ("# ü\nvictims = { restart_s = 1e300 }", 2, 25, "victims.restart_s"),
+            ("[urgent]\n\"wait_weight\" =\t1e300", 2, 17, "urgent.wait_weight"),
+            ("[victims]\r\npriority_max = 101", 2, 16, "victims.priority_max"),
+            ("[victims]\nexempt_qos = [\"a,b\"]", 2, 14, "victims.exempt_qos"),
+            ("[victims]\nexempt_users = \"eve\"", 2, 16, "sequence"),
+            ("[commands]\ntimeout_s = 0", 2, 13, "commands.timeout_s"),
+            ("[records]\nsnapshots = 101", 2, 13, "records.snapshots"),
+            ("[records]\nsnapshots = -1", 2, 13, "-1"),
+            ("[commands]\nscontrol = \"\"", 2, 12, "commands.scontrol"),
+            ("[audit]\nfile = \"../audit\"", 2, 8, "audit.file"),
+            ("[audit]\nfile = \"\"", 2, 8, "audit.file"),
+            ("[audit]\nmax_mib = 0", 2, 11, "audit.max_mib"),
+            ("[audit]\nkeep = 0", 2, 8, "audit.keep"),
         ] {
             let error = Settings::parse(text).unwrap_err();
-            assert!(error.contains(named), "{text:?} gave {error:?}");
+            let place = format!("line {line}, column {column}: ");
+            assert!(
+                error.starts_with(&place) && error.contains(word),
+                "{text:?} gave {error:?}"
+            );
+            assert_eq!(error.lines().count(), 1, "{error:?}");
         }
     }
 }

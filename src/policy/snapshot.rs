@@ -85,7 +85,9 @@ impl Snapshot {
         snapshot.facts.running.sort_by_key(|job| job.id);
         check::check(&snapshot.facts).map_err(SnapshotError::Facts)?;
         if let Some(settings) = &snapshot.settings {
-            settings.check().map_err(SnapshotError::Settings)?;
+            settings
+                .check()
+                .map_err(|fault| SnapshotError::Settings(fault.sentence))?;
         }
         Ok(snapshot)
     }

@@ -162,6 +162,7 @@ fn recorded(
         asked,
         deadline: record.deadline?,
         saved: None,
+        gone: None,
         delivered: false,
         tried: None,
         stance: Stance::Victim,

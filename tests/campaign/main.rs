@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The life of an urgent job as the policy sees it, second by second, in a world where its actions come true.
 
+mod audit;
 mod het;
 mod world;
 
@@ -312,6 +313,9 @@ proptest! {
         faults in prop::collection::vec((0u32..60, fault()), 0..12),
     ) {
         let mut world = World::new(6);
+        let state_file_stays = !faults
+            .iter()
+            .any(|(_, fault)| matches!(fault, Fault::Crash { state_file: false }));
         for (at, save_s) in (0u32..).zip(&save_s) {
             world.train(at + 1, &[at], *save_s);
         }
@@ -347,5 +351,8 @@ proptest! {
         }
         world.run(200);
         assert_well(&world);
+        if state_file_stays {
+            audit::assert_tells_all(&world);
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! A small Slurm of whole nodes, in which the actions of a step come true: what the policy is tested against.
 
 use std::collections::{BTreeMap, BTreeSet};
+use surgent::policy::audit::{self, Entry};
 use surgent::policy::book::{Action, Book};
 use surgent::policy::directives::{self, Key, Urgency};
 use surgent::policy::facts::{
@@ -12,8 +13,8 @@ use surgent::policy::ids::{JobId, NodeIndex, UserId};
 use surgent::policy::labels::Labels;
 use surgent::policy::record::Record;
 use surgent::policy::resources::Amounts;
-use surgent::policy::settings::Settings;
-use surgent::policy::step::step;
+use surgent::policy::settings::{Mode, Settings};
+use surgent::policy::step::step_and_tell;
 use surgent::policy::units::UnixTime;
 
 pub const CPUS: u32 = 8;
@@ -29,6 +30,7 @@ pub enum State {
 pub struct Job {
     pub state: State,
     pub want_nodes: u32,
+    pub labels: Labels,
     pub comment: Vec<u8>,
     pub admin_comment: Vec<u8>,
     pub requeue: bool,
@@ -56,6 +58,10 @@ impl Job {
         self.saving_until = None;
     }
 
+    pub fn is_urgent(&self) -> bool {
+        Record::is_urgent_fast(&self.admin_comment)
+    }
+
     pub fn is_running(&self) -> bool {
         matches!(self.state, State::Running { .. })
     }
@@ -71,6 +77,8 @@ pub struct World {
     /// Everything that happened, in order: `ask 1 for 5`, `save 1`, `requeue 1 for 5`, `start 5`, ...
     pub events: Vec<String>,
     pub said: Vec<String>,
+    /// What the audit tells.
+    pub audit: Vec<Entry>,
     /// Slurmctld was restarted: until then its nodes are not there.
     pub nodes_back_at: i64,
     /// Commands to Slurm fail.
@@ -91,6 +99,7 @@ impl World {
             gates: BTreeMap::new(),
             events: Vec::new(),
             said: Vec::new(),
+            audit: Vec::new(),
             nodes_back_at: 0,
             commands_fail: false,
             backfill_works: true,
@@ -107,6 +116,7 @@ impl World {
                     nodes: nodes.to_vec(),
                 },
                 want_nodes: nodes.len() as u32,
+                labels: Labels::default(),
                 comment: b"my run signal=URG@full save=step".to_vec(),
                 admin_comment: b"surgent{class=normal first=1}".to_vec(),
                 requeue: true,
@@ -125,6 +135,7 @@ impl World {
             Job {
                 state: State::Pending { begin: 0 },
                 want_nodes: nodes,
+                labels: Labels::default(),
                 comment: b"urgency=urgent".to_vec(),
                 admin_comment: b"surgent{class=urgent first=1}".to_vec(),
                 requeue: true,
@@ -191,20 +202,32 @@ impl World {
 
     pub fn decide(&mut self) {
         let facts = self.facts();
-        let actions = step(&mut self.book, &facts, &self.settings);
-        for action in actions {
-            self.apply(action);
+        let before = self.book.clone();
+        let mut decided = Vec::new();
+        let actions = step_and_tell(&mut self.book, &facts, &self.settings, &mut |decision| {
+            decided.extend(audit::decided(decision, &facts));
+        });
+        let mode = self.settings.mode;
+        let step = audit::Step {
+            before: &before,
+            facts: &facts,
+            mode,
+        };
+        let mut events = audit::of_step(&step, &mut self.book, decided);
+        let works = |action: &&Action| !self.commands_fail || !needs_command(action);
+        let done: Vec<&Action> = actions.iter().filter(works).collect();
+        events.extend(audit::of_actions(&done, &facts));
+        for action in done {
+            self.apply(action.clone());
         }
+        self.audit.extend(events.into_iter().map(|event| Entry {
+            at: facts.now,
+            shadow: mode == Mode::Shadow,
+            event,
+        }));
     }
 
     fn apply(&mut self, action: Action) {
-        let needs_command = !matches!(
-            action,
-            Action::OpenGate { .. } | Action::ShutGate { .. } | Action::Nudge | Action::Say(_)
-        );
-        if needs_command && self.commands_fail {
-            return;
-        }
         match action {
             Action::Say(sentence) => self.said.push(sentence),
             Action::Nudge => {}
@@ -403,8 +426,11 @@ impl World {
                 State::Running { start, nodes } => facts.running.push(RunningJob {
                     id,
                     array: None,
-                    user: UserId::default(),
-                    labels: Labels::default(),
+                    user: UserId(match job.is_urgent() {
+                        true => 1001,
+                        false => 1000,
+                    }),
+                    labels: job.labels.clone(),
                     start: UnixTime(*start),
                     end: None,
                     submit: None,
@@ -456,6 +482,7 @@ impl World {
                             worth: None,
                             tested: self.now > job.submit + 1,
                             request: Request {
+                                user: Some(UserId(1001)),
                                 min_nodes: job.want_nodes,
                                 max_nodes: Some(job.want_nodes),
                                 cpus_per_node: CPUS,
@@ -482,6 +509,13 @@ impl World {
     pub fn happened(&self, event: &str) -> bool {
         self.events.iter().any(|known| known == event)
     }
+}
+
+fn needs_command(action: &Action) -> bool {
+    !matches!(
+        action,
+        Action::OpenGate { .. } | Action::ShutGate { .. } | Action::Nudge | Action::Say(_)
+    )
 }
 
 fn forget(record: &mut Record) {

@@ -110,17 +110,23 @@ fn submit(comment: &[u8], flags: u32) -> Answer {
 
 /// With the values of `--urgency` that came along.
 fn submit_with_option(comment: &CStr, flags: u32, options: [Option<&CStr>; 2]) -> Answer {
-    submit_with(1000, comment, flags, options, ptr::null())
+    submit_with([1000, 1000], comment, flags, options, ptr::null())
+}
+
+/// By somebody, for user 1000.
+fn submit_by(by_user: u32, comment: &[u8], flags: u32) -> Answer {
+    let comment = CString::new(comment).unwrap();
+    submit_with([1000, by_user], &comment, flags, [None, None], ptr::null())
 }
 
 /// As a user, with what the job asks for.
 fn submit_as(user_id: u32, comment: &[u8], flags: u32, ask: *const surgent_ask_view_t) -> Answer {
     let comment = CString::new(comment).unwrap();
-    submit_with(user_id, &comment, flags, [None, None], ask)
+    submit_with([user_id, user_id], &comment, flags, [None, None], ask)
 }
 
 fn submit_with(
-    user_id: u32,
+    [user_id, by_user_id]: [u32; 2],
     comment: &CStr,
     flags: u32,
     [option, other]: [Option<&CStr>; 2],
@@ -131,7 +137,7 @@ fn submit_with(
         size: size::<surgent_request_view_t>(),
         flags,
         user_id,
-        by_user_id: user_id,
+        by_user_id,
         comment: comment.as_ptr(),
         urgency_option: option.map_or(ptr::null(), CStr::as_ptr),
         urgency_option_other: other.map_or(ptr::null(), CStr::as_ptr),
@@ -329,6 +335,44 @@ fn malformed_directives_are_refused_with_a_sentence() {
             "{message}"
         );
     }
+}
+
+/// No planner runs here, so what hooks say to the audit stays where they put it. Other tests add to it.
+#[test]
+fn who_may_be_urgent_and_who_is_refused_is_told_to_the_audit() {
+    const BY: u32 = 4242;
+    assert_eq!(submit_by(BY, b"urgency=urgent", BATCH_UNSET).code, 0);
+    assert_eq!(submit_by(BY, b"epochs=90", BATCH_UNSET).code, 0);
+    let long = format!("urgency={}\u{1}\"\\", "x".repeat(900));
+    let refused = submit_by(BY, long.as_bytes(), BATCH_UNSET);
+    let not_text = submit_by(BY, b"epochs=\xff\xfe", BATCH_UNSET);
+    let change = modify(Some("epochs=none-at-all"), None, "", SURGENT_STATE_PENDING);
+    assert_eq!([refused.code, not_text.code, change.code], [1; 3]);
+    let (entries, _) = Core::get().audit_queue.take();
+    let lines: Vec<String> = entries.iter().map(|entry| entry.line().unwrap()).collect();
+    let ours = |wanted: &str| {
+        let mut found = lines.iter().filter(|line| line.contains(wanted));
+        let line = found.next().unwrap_or_else(|| panic!("no {wanted} in {lines:?}"));
+        assert!(line.len() < 900 && line.lines().count() == 1, "{line}");
+        serde_json::from_str::<serde_json::Value>(line).unwrap()
+    };
+    let by: Vec<_> = lines.iter().filter(|line| line.contains("4242")).collect();
+    assert_eq!(by.len(), 3, "one that is not urgent is no news: {by:?}");
+    let admitted = ours("\"kind\":\"admitted\",\"user\":1000,\"by_user\":4242");
+    assert_eq!((&admitted["v"], admitted["at"].is_number()), (&1.into(), true));
+    let told = ours("xxxx");
+    let sentence = told["sentence"].as_str().unwrap();
+    assert_eq!(
+        (&told["kind"], &told["rule"]),
+        (&"refused".into(), &"comment".into())
+    );
+    let message = refused.message.unwrap();
+    assert!(
+        message.contains(sentence.trim_end_matches("...")),
+        "{sentence} of {message}"
+    );
+    assert_eq!(ours("none-at-all")["job"], 7);
+    assert!(ours("none-at-all")["by_user"].is_null());
 }
 
 #[test]

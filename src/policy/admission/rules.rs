@@ -59,6 +59,15 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Its name in the audit.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Permission => "permission",
+            Self::Limit => "limit",
+            Self::Budget => "budget",
+        }
+    }
+
     /// What keeps such a job from being planned for.
     pub fn hindrance(self) -> Hindrance {
         match self {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `[admission]` in `surgent.toml`: who may be urgent, how many at a time, and how much of the cluster they may use.
 
-use crate::policy::settings::check_names;
+use crate::policy::settings::{Fault, check_names, within};
 use serde::{Deserialize, Serialize};
 
 /// No budget is larger, in GPU-hours: all the GPUs there are, for a long time.
@@ -176,7 +176,7 @@ impl AdmissionSettings {
     ///
     /// # Errors
     /// A sentence that names the key.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Fault> {
         for (name, list) in self.lists() {
             check_names(name, list)?;
         }
@@ -185,9 +185,10 @@ impl AdmissionSettings {
                 continue;
             };
             if let Some(both) = allowed.iter().find(|name| denied.contains(name)) {
-                return Err(format!(
+                let sentence = format!(
                     "{allow} and {deny} both have {both:?}; a name that is denied is not allowed, so take it out of one of them"
-                ));
+                );
+                return Err(Fault::among([deny, allow], sentence));
             }
         }
         for (table, limits) in [
@@ -198,26 +199,24 @@ impl AdmissionSettings {
             for (name, limit) in limits.named() {
                 // Urgent jobs without GPUs are a thing that a site may want.
                 if limit == Some(0) && name != "gpus" {
-                    return Err(format!(
-                        "admission.{table}.{name} = 0 would let nobody be urgent; it must be 1 or more (without the line there is no limit)"
-                    ));
+                    let key = format!("admission.{table}.{name}");
+                    let sentence = format!(
+                        "{key} = 0 would let nobody be urgent; it must be 1 or more (without the line there is no limit)"
+                    );
+                    return Err(Fault::of(key, sentence));
                 }
             }
         }
         for (name, hours) in self.budget.named() {
             if hours.is_some_and(|hours| !(hours > 0.0 && hours <= GPU_HOURS_MAX)) {
-                return Err(format!(
-                    "admission.budget.{name} must be more than 0 and at most {GPU_HOURS_MAX} (without the line there is no limit)"
-                ));
+                let key = format!("admission.budget.{name}");
+                let sentence = format!(
+                    "{key} must be more than 0 and at most {GPU_HOURS_MAX} (without the line there is no limit)"
+                );
+                return Err(Fault::of(key, sentence));
             }
         }
-        if !(1..=WINDOW_MAX_H).contains(&self.budget.window_h) {
-            return Err(format!(
-                "admission.budget.window_h = {} must be from 1 to {WINDOW_MAX_H}",
-                self.budget.window_h
-            ));
-        }
-        Ok(())
+        within("admission.budget.window_h", self.budget.window_h, 1, WINDOW_MAX_H)
     }
 }
 

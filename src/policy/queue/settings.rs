@@ -2,6 +2,7 @@
 //! `[queue]`: what weighs how much.
 
 use crate::policy::directives::SECONDS_MAX;
+use crate::policy::settings::{Fault, within};
 use crate::policy::units::Seconds;
 use serde::{Deserialize, Serialize};
 
@@ -64,38 +65,32 @@ impl QueueSettings {
     }
 
     /// Whether the values are possible, and let nobody starve.
-    pub(in crate::policy) fn check(&self) -> Result<(), String> {
+    pub(in crate::policy) fn check(&self) -> Result<(), Fault> {
         let Self { wait_weight, .. } = *self;
         if !(1..=WAIT_WEIGHT_MAX).contains(&wait_weight) {
-            return Err(format!(
+            let sentence = format!(
                 "queue.wait_weight = {wait_weight} must be a whole number from 1 to {WAIT_WEIGHT_MAX}: without it a large \
                  job might wait for ever"
-            ));
+            );
+            return Err(Fault::of("queue.wait_weight", sentence));
         }
         let most = u64::from(OVERTAKE_MAX_H) * u64::from(wait_weight);
         if self.advantage_max() > most {
-            return Err(format!(
+            let sentence = format!(
                 "queue.size_weight + queue.remaining_weight = {} must be at most {OVERTAKE_MAX_H} × queue.wait_weight = \
                  {most}: else a large and long job might wait for more than {OVERTAKE_MAX_H} hours behind jobs that came \
                  after it",
                 self.advantage_max()
-            ));
+            );
+            let keys = ["queue.size_weight", "queue.remaining_weight", "queue.wait_weight"];
+            return Err(Fault::among(keys, sentence));
         }
-        for (name, value, least, most) in [
-            ("queue.size_half_gpus", self.size_half_gpus, 0.001, 1e6),
-            (
-                "queue.remaining_half_s",
-                self.remaining_half_s.0,
-                1.0,
-                SECONDS_MAX,
-            ),
-        ] {
-            if !(least..=most).contains(&value) {
-                return Err(format!(
-                    "{name} = {value} must be a number from {least} to {most}"
-                ));
-            }
-        }
-        Ok(())
+        within("queue.size_half_gpus", self.size_half_gpus, 0.001, 1e6)?;
+        within(
+            "queue.remaining_half_s",
+            self.remaining_half_s.0,
+            1.0,
+            SECONDS_MAX,
+        )
     }
 }
