@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `make bench-submit`: what a submission takes slurmctld, by its own account (sdiag), with no job_submit plugin, with
-//! job_submit/lua doing the same classification, and with Surgent.
+//! job_submit/lua doing the same classification, with Surgent's job_submit alone, and with all of Surgent.
 //!
-//! Three clusters run at the same time and have their turn in each round: what else the machine does meets all alike.
+//! Four clusters run at the same time and have their turn in each round: what else the machine does meets all alike.
 //! SURGENT_BENCH_ROUNDS is the number of rounds (60); in each, every cluster gets five submissions of each kind.
 
 #[path = "../../tests/support/mod.rs"]
@@ -11,12 +11,12 @@ mod support;
 
 mod figures;
 
-use figures::Seen;
+use figures::{Seen, Spent};
 use std::env;
 use std::process::ExitCode;
 use support::{Cluster, Outcome, Preempt};
 
-/// What jobs are, and what their comments say.
+/// What jobs are, and what their comments say. Urgent ones come last: while they wait the planner looks at them.
 const KINDS: [(&str, &str); 3] = [
     ("no comment", ""),
     ("a training", "epochs=90 save=step save_s=20 signal=USR1@batch"),
@@ -29,6 +29,8 @@ const OF_EACH: usize = 5;
 struct Contender {
     name: &'static str,
     cluster: Cluster,
+    /// By kind.
+    spent: [Spent; KINDS.len()],
 }
 
 fn main() -> ExitCode {
@@ -43,10 +45,16 @@ fn main() -> ExitCode {
 
 fn run() -> Outcome {
     let rounds = rounds()?;
-    println!("Starting three clusters: nothing, lua, surgent.");
-    let contenders = [
+    println!("Starting four clusters.");
+    let mut contenders = [
         contender("nothing", "# no plugin", Preempt::Nothing)?,
         contender("lua", "JobSubmitPlugins=lua", Preempt::Nothing)?,
+        // Without the planner, which looks at the cluster when an urgent job comes.
+        contender(
+            "hook only",
+            "JobSubmitPlugins=surgent\nPreemptType=preempt/none\nPreemptMode=OFF",
+            Preempt::Surgent,
+        )?,
         contender("surgent", "JobSubmitPlugins=surgent", Preempt::Surgent)?,
     ];
     println!(
@@ -56,12 +64,13 @@ fn run() -> Outcome {
     for round in 0..rounds {
         // Each is the first as often as the others.
         for turn in 0..contenders.len() {
-            submit(&contenders[(round + turn) % contenders.len()].cluster)?;
+            let at = (round + turn) % contenders.len();
+            submit(&mut contenders[at])?;
         }
     }
     let seen: Vec<Seen> = contenders
         .iter()
-        .map(|contender| Seen::read(contender.name, &contender.cluster, KINDS.len()))
+        .map(|contender| Seen::read(contender.name, &contender.cluster, &contender.spent, OF_EACH))
         .collect::<Outcome<_>>()?;
     figures::print(&seen, KINDS.map(|(name, _)| name));
     Ok(())
@@ -75,17 +84,26 @@ fn contender(name: &'static str, plugins: &str, preempt: Preempt) -> Outcome<Con
         .conf("SchedulerParameters=bf_interval=3600")
         .file("job_submit.lua", include_str!("job_submit.lua"))
         .start()?;
-    Ok(Contender { name, cluster })
+    Ok(Contender {
+        name,
+        cluster,
+        spent: Default::default(),
+    })
 }
 
-/// Submits jobs of all kinds in turn, and takes them back.
-fn submit(cluster: &Cluster) -> Outcome {
-    for (_, comment) in KINDS.iter().cycle().take(OF_EACH * KINDS.len()) {
+/// Submits jobs of each kind, and takes them back.
+fn submit(contender: &mut Contender) -> Outcome {
+    let cluster = &contender.cluster;
+    for ((_, comment), spent) in KINDS.iter().zip(&mut contender.spent) {
         let comment = format!("--comment={comment}");
-        cluster.ask(
-            "sbatch",
-            &["--hold", &comment, "-o", "/dev/null", "--wrap", "true"],
-        )?;
+        let before = figures::spent(cluster)?;
+        for _ in 0..OF_EACH {
+            cluster.ask(
+                "sbatch",
+                &["--hold", &comment, "-o", "/dev/null", "--wrap", "true"],
+            )?;
+        }
+        *spent = *spent + (figures::spent(cluster)? - before);
     }
     cluster.ask("scancel", &["--state=PENDING"]).map(drop)
 }
