@@ -27,7 +27,7 @@ struct Program {
 
 /// Who runs it.
 #[derive(Clone, Copy)]
-enum Python {
+pub enum Python {
     /// Debian's own, with NumPy, which `packaging/setup` installs.
     System,
     /// What `make` installs into `target/keras` where it can.
@@ -119,11 +119,6 @@ fn ranks_of_torchrun_go_on_from_the_same_step() -> Outcome {
 /// one is never disturbed. All of them have to come to the same end.
 fn is_preempted_and_goes_on(program: &Program) -> Outcome {
     let Some(python) = program.python.find() else {
-        tell(&format!(
-            "skipped, for {}: {}",
-            program.python.lack(),
-            program.file
-        ));
         return Ok(());
     };
     on_cluster(quick(), |cluster| {
@@ -230,16 +225,20 @@ impl Program {
 }
 
 impl Python {
-    /// The path of one that has what is needed; `None` if nobody has installed it.
-    fn find(self) -> Option<String> {
+    /// The path of one that has what is needed; `None`, with a line that says so, if nobody has installed it.
+    pub fn find(self) -> Option<String> {
         let text = |path: PathBuf| path.display().to_string();
-        match self {
+        let found = match self {
             Self::System => Some("/usr/bin/python3".to_owned()),
             Self::Keras => places::installed_python("keras").map(text),
             Self::Torch => std::env::var("SURGENT_PYTHON")
                 .ok()
                 .or_else(|| places::installed_python("torch").map(text)),
+        };
+        if found.is_none() {
+            tell(&format!("skipped, for {}", self.lack()));
         }
+        found
     }
 
     /// What is missing where there is none.
