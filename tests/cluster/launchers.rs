@@ -3,14 +3,16 @@
 //! container that has none of Slurm's commands.
 
 use crate::on_cluster;
+use crate::programs::Python;
 use crate::scene::quick;
 use crate::support::{Cluster, LIMIT, Outcome, places};
 use std::fs;
 
 /// Jobs that hold two CPUs on each of their nodes, so that several fit on one.
 struct Shape {
-    /// The job's name, and what the story of its ranks is called after.
-    name: &'static str,
+    /// What the story of a job's ranks is called in the batch script, and what that comes to for each job.
+    story: &'static str,
+    stories: &'static [&'static str],
     ranks: u32,
     sbatch: &'static [&'static str],
     /// The line of the batch script, with `SURGENT`, `PYTHON` and `RANK` for the programs and the ranks' script.
@@ -21,28 +23,25 @@ struct Shape {
 
 const SHAPES: [Shape; 4] = [
     Shape {
-        name: "in-srun",
+        story: "in-srun",
+        stories: &["in-srun"],
         ranks: 4,
         sbatch: &["--nodes=2", "--ntasks-per-node=2"],
         line: "srun SURGENT run -- PYTHON RANK",
         by: "module",
     },
     Shape {
-        name: "around-srun",
+        story: "around-srun",
+        stories: &["around-srun"],
         ranks: 4,
         sbatch: &["--nodes=2", "--ntasks-per-node=2"],
         line: "SURGENT run --save-signal USR1 -- srun PYTHON RANK",
         by: "signal",
     },
+    TORCHRUN,
     Shape {
-        name: "torchrun",
-        ranks: 2,
-        sbatch: &["--cpus-per-task=2"],
-        line: "SURGENT run --save-signal USR1 -- PYTHON torchrun RANK",
-        by: "signal",
-    },
-    Shape {
-        name: "array",
+        story: "array-$SLURM_ARRAY_TASK_ID",
+        stories: &["array-3", "array-7"],
         ranks: 1,
         sbatch: &["--cpus-per-task=2", "--array=3,7"],
         line: "SURGENT run -- PYTHON RANK",
@@ -50,26 +49,47 @@ const SHAPES: [Shape; 4] = [
     },
 ];
 
+/// Around `tests/support/torchrun.py`.
+const TORCHRUN: Shape = Shape {
+    story: "torchrun",
+    stories: &["torchrun"],
+    ranks: 2,
+    sbatch: &["--cpus-per-task=2"],
+    line: "SURGENT run --save-signal USR1 -- PYTHON torchrun RANK",
+    by: "signal",
+};
+
+/// Around torch's own.
+const REAL_TORCHRUN: Shape = Shape {
+    line: "SURGENT run --save-signal USR1 -- PYTHON -m torch.distributed.run --standalone --nproc-per-node=2 RANK",
+    ..TORCHRUN
+};
+
 #[test]
 fn ranks_are_asked_and_go_on_wherever_surgent_run_stands() -> Outcome {
+    are_asked_and_go_on(&SHAPES, Python::System)
+}
+
+#[test]
+#[ignore = "needs torch: make check-frameworks"]
+fn ranks_of_torchrun_are_asked_by_a_signal_and_go_on() -> Outcome {
+    are_asked_and_go_on(&[REAL_TORCHRUN], Python::Torch)
+}
+
+/// Jobs of all these shapes make way for one urgent job, and end.
+fn are_asked_and_go_on(shapes: &[Shape], python: Python) -> Outcome {
+    let Some(python) = python.find() else {
+        return Ok(());
+    };
     on_cluster(quick(), |cluster| {
         let torchrun = cluster.work().join("torchrun");
         fs::write(&torchrun, include_str!("../support/torchrun.py"))
             .map_err(|error| format!("{}: {error}", torchrun.display()))?;
         let mut stories = Vec::new();
-        for shape in &SHAPES {
-            let is_array = shape.name == "array";
-            let story = if is_array {
-                "array-$SLURM_ARRAY_TASK_ID"
-            } else {
-                shape.name
-            };
-            let arguments = [shape.sbatch, &["--job-name", shape.name]].concat();
-            cluster.sbatch(&arguments, &script(shape.line, story, shape.by, "held")?)?;
-            match is_array {
-                true => stories.extend([("array-3", 1), ("array-7", 1)]),
-                false => stories.push((shape.name, shape.ranks)),
-            }
+        for shape in shapes {
+            let arguments = format!("{} {} held", shape.story, shape.by);
+            cluster.sbatch(shape.sbatch, &script(shape.line, &python, &arguments)?)?;
+            stories.extend(shape.stories.iter().map(|name| (*name, shape.ranks)));
         }
         cluster.wait_for("all ranks to train", LIMIT, |cluster| {
             let started = |(name, ranks): &(&str, u32)| told(cluster, name, "started at 0") == *ranks;
@@ -77,7 +97,7 @@ fn ranks_are_asked_and_go_on_wherever_surgent_run_stands() -> Outcome {
         })?;
         cluster.wait_for("all jobs to say how they are asked", LIMIT, |cluster| {
             let comments = cluster.ask("squeue", &["-h", "-o", "%k"])?;
-            Ok(comments.lines().count() == 5
+            Ok(comments.lines().count() == stories.len()
                 && comments
                     .lines()
                     .all(|comment| comment.contains("signal=") && comment.contains("save=step")))
@@ -117,9 +137,12 @@ fn ranks_are_asked_and_go_on_wherever_surgent_run_stands() -> Outcome {
 
 #[test]
 fn without_slurms_commands_the_training_goes_on_and_that_is_said_once() -> Outcome {
+    let Some(python) = Python::System.find() else {
+        return Ok(());
+    };
     on_cluster(quick(), |cluster| {
         let line = "mkdir nothing; exec env PATH=$PWD/nothing SURGENT run -- PYTHON RANK";
-        let script = script(line, "contained", "module", "")?;
+        let script = script(line, &python, "contained module")?;
         let job = cluster.sbatch(&["--job-name=contained", "--comment=my own words"], &script)?;
         cluster.wait_for_state(job, "COMPLETED", LIMIT)?;
         let output = cluster.output("contained");
@@ -131,17 +154,17 @@ fn without_slurms_commands_the_training_goes_on_and_that_is_said_once() -> Outco
     })
 }
 
-/// A batch script with this line.
-fn script(line: &str, story: &str, by: &str, held: &str) -> Outcome<String> {
+/// A batch script with this line, in which the ranks' script has these arguments.
+fn script(line: &str, python: &str, arguments: &str) -> Outcome<String> {
     let module = places::python_package().join("src");
     let surgent = format!("'{}'", places::surgent()?.display());
     let rank = format!(
-        "'{}/tests/cluster/rank.py' {story} {by} {held}",
+        "'{}/tests/cluster/rank.py' {arguments}",
         env!("CARGO_MANIFEST_DIR")
     );
     let line = line
         .replace("SURGENT", &surgent)
-        .replace("PYTHON", "/usr/bin/python3")
+        .replace("PYTHON", python)
         .replace("RANK", &rank);
     Ok(format!(
         "export PYTHONPATH='{}' PYTHONDONTWRITEBYTECODE=1\n{line}",

@@ -27,7 +27,7 @@ struct Program {
 
 /// Who runs it.
 #[derive(Clone, Copy)]
-enum Python {
+pub enum Python {
     /// Debian's own, with NumPy, which `packaging/setup` installs.
     System,
     /// What `make` installs into `target/keras` where it can.
@@ -119,11 +119,6 @@ fn ranks_of_torchrun_go_on_from_the_same_step() -> Outcome {
 /// one is never disturbed. All of them have to come to the same end.
 fn is_preempted_and_goes_on(program: &Program) -> Outcome {
     let Some(python) = program.python.find() else {
-        tell(&format!(
-            "skipped, for {}: {}",
-            program.python.lack(),
-            program.file
-        ));
         return Ok(());
     };
     on_cluster(quick(), |cluster| {
@@ -230,35 +225,38 @@ impl Program {
 }
 
 impl Python {
-    /// The path of one that has what is needed; `None` if nobody has installed it.
-    fn find(self) -> Option<String> {
-        let text = |path: PathBuf| path.display().to_string();
-        match self {
-            Self::System => Some("/usr/bin/python3".to_owned()),
-            Self::Keras => places::installed_python("keras").map(text),
-            Self::Torch => std::env::var("SURGENT_PYTHON")
-                .ok()
-                .or_else(|| places::installed_python("torch").map(text)),
+    /// The path of one that has what is needed; `None`, with a line that says so, if nobody has installed it.
+    pub fn find(self) -> Option<String> {
+        let (found, target) = match self {
+            Self::System => return Some("/usr/bin/python3".to_owned()),
+            Self::Keras => (places::installed_python("keras"), "keras"),
+            Self::Torch => {
+                let own = std::env::var_os("SURGENT_PYTHON").filter(|path| !path.is_empty());
+                let found = own.map(PathBuf::from);
+                (
+                    found.or_else(|| places::installed_python("torch")),
+                    "check-frameworks",
+                )
+            }
+        };
+        if found.is_none() {
+            tell(&format!(
+                "skipped, for its frameworks are not installed: `make {target}` does it, with a network"
+            ));
         }
-    }
-
-    /// What is missing where there is none.
-    fn lack(self) -> &'static str {
-        match self {
-            Self::System => "there is no python3",
-            Self::Keras => "Keras and JAX are not installed here (`make keras` does it, with a network)",
-            Self::Torch => "torch is not installed here (`make check-frameworks` does it, with a network)",
-        }
+        found.map(|path| path.display().to_string())
     }
 }
 
 /// Waits until the training waits to be asked, and Slurm knows how.
 fn wait_until_it_waits(cluster: &Cluster, name: &str, job: JobId) -> Outcome {
-    cluster.wait_for(
-        &format!("{name} to be in the middle of an epoch"),
-        2 * LIMIT,
-        |cluster| Ok(cluster.steps(name).first("waiting", 0).is_some()),
-    )?;
+    cluster
+        .wait_for(
+            &format!("{name} to be in the middle of an epoch"),
+            2 * LIMIT,
+            |cluster| Ok(cluster.steps(name).first("waiting", 0).is_some()),
+        )
+        .map_err(|failure| format!("{failure}\nThe output of {name}:\n{}", cluster.output(name)))?;
     cluster.wait_for(&format!("{name} to say how it is asked"), LIMIT, |cluster| {
         Ok(cluster.comment(job)?.contains("signal="))
     })
@@ -288,7 +286,6 @@ fn end_of(cluster: &Cluster, name: &str, job: JobId, restarts: u32) -> Outcome<E
     assert_eq!(directive(&comment, "saved").is_some(), restarts > 0, "{comment}");
     // An epoch that was begun before the save and ended after it may have been ended in both runs.
     let mut epochs: Vec<_> = steps.of("epoch").map(|event| event.step).collect();
-    epochs.dedup();
     epochs.sort_unstable();
     epochs.dedup();
     let weights = cluster.weights(name);

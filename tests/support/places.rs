@@ -110,7 +110,7 @@ pub fn python_package() -> PathBuf {
     root().join("packaging/python")
 }
 
-/// The python3 of the folder that `make target/NAME` has installed there, whole.
+/// The python3 of `target/NAME`, where `make target/NAME/installed` has put all that it was to.
 pub fn installed_python(name: &str) -> Option<PathBuf> {
     let folder = target().join(name);
     let is_whole = folder.join("installed").exists();
