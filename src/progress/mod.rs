@@ -120,11 +120,16 @@ impl Reader {
 
     /// What is known if nothing more comes: the last line counts although its end is missing.
     pub fn last_reading(&self) -> Reading {
-        let mut digest = self.digest.clone();
+        self.ended().reading()
+    }
+
+    /// As it is if nothing more comes, without harm to what is known if something does.
+    pub fn ended(&self) -> Self {
+        let mut ended = self.clone();
         for lines in &self.lines {
-            lines.rest(|piece| digest.piece(piece));
+            lines.rest(|piece| ended.digest.piece(piece));
         }
-        digest.tracker.reading()
+        ended
     }
 }
 
