@@ -107,6 +107,11 @@ impl Reader {
         self.lines[stream as usize].pass_over();
     }
 
+    /// What comes next on this output is the beginning of a line.
+    pub fn begin(&mut self, stream: Stream) {
+        self.lines[stream as usize].forget();
+    }
+
     /// The program was started again.
     pub fn restart(&mut self) {
         self.lines.iter_mut().for_each(Lines::forget);
