@@ -8,6 +8,7 @@ mod support;
 mod comments;
 mod drill;
 mod faults;
+mod follow;
 mod harness;
 mod heterogeneous;
 mod interruptions;

@@ -2,7 +2,7 @@
 //! `surgent follow`: the output files of a task that knows nothing of Surgent.
 
 use crate::bench::{Bench, Running, now};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -56,7 +56,7 @@ fn command(bench: &Bench, task: &Running, options: &[&str]) -> Command {
 /// Starts a follower, and waits until it reads the file `out`.
 fn follow(bench: &Bench, task: &Running) -> Running {
     let follower = Running::start(&mut command(bench, task, &[]));
-    bench.until("the file is open", || has_open(&follower, "out"));
+    bench.until("the file is open", || has_open(follower.pid(), "out"));
     follower
 }
 
@@ -99,7 +99,8 @@ fn a_file_that_is_cut_off_and_one_that_takes_its_place_are_followed() {
     let bench = Bench::in_job("");
     let task = start(&bench, ">>out 2>&1");
     let follower = follow(&bench, &task);
-    act(&bench, "say('Epoch 1/9')");
+    // By steps that cannot be foreseen from those before them.
+    act(&bench, "say('no news, ' * 100 + '\\nEpoch 1/9')");
     bench.until_comment_has("epoch=0 ");
     // As logrotate does with copytruncate.
     act(&bench, "os.ftruncate(1, 0)");
@@ -107,11 +108,11 @@ fn a_file_that_is_cut_off_and_one_that_takes_its_place_are_followed() {
     bench.until_comment_has("epoch=1 ");
     // Renamed, it is written to as before.
     fs::rename(bench.path("out"), bench.path("out.1")).expect("its own folder");
-    act(&bench, "say('Epoch 3/9')");
-    bench.until_comment_has("epoch=2 ");
+    act(&bench, "say('Epoch 5/9')");
+    bench.until_comment_has("epoch=4 ");
     // And then a new one, by a program that opens it anew; it is read from its beginning.
-    act(&bench, "to('out', os.O_TRUNC); say('Epoch 4/9')");
-    bench.until_comment_has("epoch=3 ");
+    act(&bench, "to('out', os.O_TRUNC); say('Epoch 9/9')");
+    bench.until_comment_has("epoch=8 ");
     assert_ends_with(&bench, task, follower);
 }
 
@@ -121,7 +122,7 @@ fn a_file_that_comes_late_is_followed() {
     let task = start(&bench, ">&- 2>&-");
     let follower = Running::start(&mut command(&bench, &task, &[]));
     act(&bench, "to('late')");
-    bench.until("the file is open", || has_open(&follower, "late"));
+    bench.until("the file is open", || has_open(follower.pid(), "late"));
     act(&bench, "say('Epoch 5/9')");
     bench.until_comment_has("epoch=4 epochs=9");
     assert_ends_with(&bench, task, follower);
@@ -224,7 +225,7 @@ fn only_the_first_process_of_a_step_is_followed() {
             Some(0)
         );
     }
-    assert_eq!(followers(&bench), 0);
+    assert_eq!(followers(&bench), []);
 }
 
 #[test]
@@ -235,12 +236,13 @@ fn a_task_prolog_comes_back_at_once_and_what_it_started_ends_with_the_task() {
     let output = command(&bench, &task, &["--detach"]).output();
     let output = output.expect("surgent can be started");
     assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty());
-    assert_eq!(followers(&bench), 1);
+    let follower = followers(&bench)[0];
+    bench.until("the file is open", || has_open(follower, "out"));
     act(&bench, "say('Epoch 1/9')");
     bench.until_comment_has("epoch=0 epochs=9");
     bench.write("end", "");
     task.end();
-    bench.until("no follower is left", || followers(&bench) == 0);
+    bench.until("no follower is left", || followers(&bench).is_empty());
 }
 
 #[test]
@@ -253,8 +255,8 @@ fn outside_a_job_it_says_so_and_harms_nobody() {
 }
 
 /// Whether the process has opened the bench's file of that name.
-fn has_open(process: &Running, name: &str) -> bool {
-    let files = fs::read_dir(format!("/proc/{}/fd", process.pid())).expect("it runs");
+fn has_open(process: Pid, name: &str) -> bool {
+    let files = fs::read_dir(format!("/proc/{process}/fd")).expect("it runs");
     files
         .flatten()
         .filter_map(|file| fs::read_link(file.path()).ok())
@@ -267,16 +269,19 @@ fn first_child_of(process: &Running) -> String {
     children.split(' ').next().expect("a child").to_owned()
 }
 
-/// How many `surgent follow` run on this bench.
-fn followers(bench: &Bench) -> usize {
+/// Every `surgent follow` on this bench.
+fn followers(bench: &Bench) -> Vec<Pid> {
     let folder = format!("BENCH={}\0", bench.path("").display());
-    let is_ours = |path: std::path::PathBuf| {
+    let is_ours = |pid: &Pid| {
         let has = |file: &str, part: &str| {
-            let bytes = fs::read(path.join(file)).unwrap_or_default();
+            let bytes = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
             String::from_utf8_lossy(&bytes).contains(part)
         };
         has("cmdline", "surgent\0follow\0") && has("environ", &folder)
     };
     let processes = fs::read_dir("/proc").expect("there is /proc").flatten();
-    processes.filter(|entry| is_ours(entry.path())).count()
+    processes
+        .filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
+        .filter(is_ours)
+        .collect()
 }
