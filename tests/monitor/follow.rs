@@ -160,7 +160,7 @@ fn what_is_no_training_gets_nothing_into_its_comment() {
     ] {
         act(&bench, &format!("say('{line}')"));
     }
-    // By then it has read the others.
+    until_looked(&bench, &follower);
     act(&bench, "say('Epoch 1/3')");
     bench.until_comment_has("words epoch=0 epochs=3");
     assert_eq!(bench.read("updates").lines().count(), 1);
@@ -261,6 +261,18 @@ fn has_open(process: Pid, name: &str) -> bool {
         .flatten()
         .filter_map(|file| fs::read_link(file.path()).ok())
         .any(|path| path.ends_with(name))
+}
+
+/// Waits until the follower has looked at the task once more.
+fn until_looked(bench: &Bench, follower: &Running) {
+    let reads = || {
+        let io = fs::read_to_string(format!("/proc/{}/io", follower.pid())).expect("it runs");
+        let count = io.lines().find_map(|line| line.strip_prefix("syscr: "));
+        count.and_then(|count| count.parse::<u32>().ok()).expect("a number")
+    };
+    let before = reads();
+    // More than one look makes.
+    bench.until("it has looked", || reads() > before + 8);
 }
 
 fn first_child_of(process: &Running) -> String {
