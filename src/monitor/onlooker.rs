@@ -28,6 +28,9 @@ use std::time::Duration;
 const LOOK_FIRST: Duration = Duration::from_millis(20);
 const LOOK_LATER: Duration = Duration::from_secs(1);
 
+/// The clock of the node on which the job ran before may be ahead by so much.
+const CLOCK_SKEW_S: i64 = 30;
+
 /// Standard error first: what a bar there showed last belongs in front of a line that begins the next epoch.
 const STREAMS: [Stream; 2] = [Stream::Err, Stream::Out];
 
@@ -52,7 +55,7 @@ pub fn follow(environment: &JobEnvironment) {
         clock: Clock::start(),
         publisher: Publisher::start(job.clone(), || {}),
         job,
-        spoken: unix_now(),
+        spoken: UnixTime(unix_now().0 + CLOCK_SKEW_S),
     }
     .look_on();
 }
@@ -77,7 +80,7 @@ struct Onlooker {
     clock: Clock,
     publisher: Publisher,
     job: Job,
-    /// When something was last published here, or this was started: a report that is younger is somebody else's.
+    /// When this was started, or something was last published here. A report that is younger is somebody else's.
     spoken: UnixTime,
 }
 
@@ -174,7 +177,7 @@ impl Onlooker {
         // That may have taken its time, and the job may have been started again somewhere.
         if self.task.runs() {
             let now = self.clock.now();
-            self.spoken = now.unix;
+            self.spoken = self.spoken.max(now.unix);
             self.publisher.set(self.progress.publish(now));
         }
         true

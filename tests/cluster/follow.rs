@@ -88,6 +88,20 @@ fn a_job_whose_script_was_not_changed_says_how_far_it_is_and_is_believed() -> Ou
             "{plan}"
         );
         cluster.ask("scancel", &[&urgent.to_string()])?;
+        // Started again, it counts from the beginning, below what it had printed before.
+        cluster.ask("scontrol", &["requeue", &job.to_string()])?;
+        cluster.wait_for("the job to run again", LIMIT, |cluster| {
+            let job = cluster.job(job)?;
+            Ok(job.restarts() == 1 && job.state() == "RUNNING")
+        })?;
+        // At least the second had ended when an epoch's length was known.
+        cluster.wait_for("an earlier epoch in the comment", LIMIT, |cluster| {
+            let comment = cluster.comment(job)?;
+            Ok([" epoch=0 ", " epoch=1 "]
+                .iter()
+                .any(|part| comment.contains(part)))
+        })?;
+        assert_eq!(processes(cluster, job, FOLLOWER), 1);
         assert_ends(cluster, "plain", job)
     })
 }
@@ -109,6 +123,18 @@ fn what_does_not_train_is_not_touched_and_its_steps_run_as_ever() -> Outcome {
         let known = |line: &str| line.starts_with("step ") || line == "copying file 3 of 9";
         assert!(output.lines().all(known), "{output}");
         Ok(())
+    })
+}
+
+#[test]
+fn a_step_with_a_file_of_its_own_is_followed() -> Outcome {
+    on_cluster(with_prolog()?, |cluster| {
+        let script =
+            format!("cat > step.sh <<'END'\n{TRAINS}\nEND\nsrun -n 2 --output=rank-%t.out bash step.sh");
+        let job = cluster.sbatch_as_nobody(&["-J", "step", "-n", "2", OFTEN], &script)?;
+        let said = wait_for_comment(cluster, job, &["epochs=300", "epoch_s="])?;
+        assert!(!said.contains("save=") && !said.contains("signal="), "{said}");
+        assert_ends(cluster, "step", job)
     })
 }
 

@@ -268,7 +268,9 @@ fn until_looked(bench: &Bench, follower: &Running) {
     let reads = || {
         let io = fs::read_to_string(format!("/proc/{}/io", follower.pid())).expect("it runs");
         let count = io.lines().find_map(|line| line.strip_prefix("syscr: "));
-        count.and_then(|count| count.parse::<u32>().ok()).expect("a number")
+        count
+            .and_then(|count| count.parse::<u32>().ok())
+            .expect("a number")
     };
     let before = reads();
     // More than one look makes.
