@@ -4,6 +4,7 @@
 
 mod check;
 mod drill;
+mod follow;
 mod plan;
 mod progress;
 mod report;
@@ -29,6 +30,7 @@ struct Cli {
 enum Command {
     Run(run::Args),
     Report(report::Args),
+    Follow(follow::Args),
     Drill(drill::Args),
     Plan(plan::Args),
     Progress(progress::Args),
@@ -43,6 +45,7 @@ pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(args) => run::main(args),
         Command::Report(args) => report::main(&args),
+        Command::Follow(args) => follow::main(&args),
         Command::Drill(args) => drill::main(&args),
         Command::Plan(args) => plan::main(&args),
         Command::Progress(args) => progress::main(&args),

@@ -11,6 +11,7 @@ mod check;
 mod comments;
 mod drill;
 mod faults;
+mod follow;
 mod harness;
 mod heterogeneous;
 mod interruptions;

@@ -32,7 +32,7 @@ if [ "$failures" -gt 0 ]; then
     exit 1
 fi
 case "$1 $2" in
-"update JobId=17")
+"update JobId=$SLURM_JOB_ID")
     printf '%s' "${3#Comment=}" > "$BENCH/comment.new"
     mv "$BENCH/comment.new" "$BENCH/comment"
     printf '%s\n' "$3" >> "$BENCH/updates" ;;

@@ -2,6 +2,8 @@
 //! `surgent run` and `surgent report` from outside: real programs, real signals, real exit codes.
 
 mod bench;
+mod follow;
+mod frameworks;
 mod output;
 mod outside;
 mod publish;

@@ -50,6 +50,12 @@ impl Builder {
         self
     }
 
+    /// The program that Slurm runs before each task.
+    pub fn task_prolog(mut self, text: &str) -> Self {
+        self.configuration.task_prolog = Some(text.to_owned());
+        self
+    }
+
     /// The text of surgent.toml.
     pub fn toml(mut self, text: &str) -> Self {
         self.configuration.surgent_toml = text.to_owned();
@@ -133,6 +139,7 @@ impl Cluster {
                 plugins: None,
                 nodes: Default::default(),
                 threads_per_core: 1,
+                task_prolog: None,
             },
             controller_environment: Vec::new(),
             interrupted: Arc::default(),

@@ -81,6 +81,8 @@ pub struct Configuration {
     /// By the order of [`NODES`].
     pub nodes: [NodeKind; NODES.len()],
     pub threads_per_core: u32,
+    /// The program that TaskProlog= names.
+    pub task_prolog: Option<String>,
 }
 
 impl Configuration {
@@ -106,6 +108,12 @@ impl Configuration {
         }
         for (name, text) in &self.files {
             put(name, text)?;
+        }
+        if let Some(text) = &self.task_prolog {
+            put("task-prolog", text)?;
+            let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            fs::set_permissions(folder.join("task-prolog"), executable)
+                .map_err(|error| format!("task-prolog: {error}"))?;
         }
         put("slurm.conf", &self.slurm_conf(folder)?)?;
         Ok(())
@@ -198,8 +206,12 @@ impl Configuration {
              ReturnToService=2\n\
              KillWait=5\n\
              MessageTimeout=60\n\
-             {preempt}{lines}{nodes}{partitions}",
+             {prolog}{preempt}{lines}{nodes}{partitions}",
             controller_port = ports[0],
+            prolog = match self.task_prolog {
+                Some(_) => format!("TaskProlog={at}/task-prolog\n"),
+                None => String::new(),
+            },
             preempt = self.preempt.lines(),
             lines = self.lines,
             partitions = self.preempt.partitions(),

@@ -10,7 +10,7 @@ pub mod checkpoint;
 mod command;
 mod framework;
 mod options;
-mod processes;
+pub(super) mod processes;
 mod role;
 mod targets;
 
