@@ -98,6 +98,10 @@ static bool is_multifactor(void)
 	return slurm_conf.priority_type && strstr(slurm_conf.priority_type, "multifactor");
 }
 
+/*
+ * May be called as soon as this plugin has attached, which is in the middle of priority/multifactor's own init. From
+ * 23.02 on Slurm loads its jobs after that, so there is none yet; 22.05 has set_job_prio() wait until it is ready.
+ */
 static void reprioritize(void)
 {
 	/* What priority/multifactor itself takes for this, and the settings. */

@@ -2,9 +2,12 @@
 //! In what order jobs wait and start, with priority/multifactor and without.
 
 use crate::on_cluster;
-use crate::scene::{TOML, Trainee, by_factors, four, quick, urgent, wait_for_requests};
+use crate::scene::{SAVER, TOML, Trainee, by_factors, four, quick, urgent, wait_for_requests};
 use crate::support::{Cluster, JobId, LIMIT, Outcome};
+use crate::victims::wait_for_refusal;
 use std::fs;
+use std::thread;
+use std::time::Duration;
 
 /// The names of jobs as they start.
 const STARTED: &str = "started";
@@ -50,6 +53,11 @@ fn priority(cluster: &Cluster, job: JobId) -> Outcome<u32> {
     Ok(shown.parse().map_err(|_| format!("Priority={shown}"))?)
 }
 
+/// Slurm's times are whole seconds, and of two jobs of the same second the one with the smaller number goes first.
+fn let_a_second_pass() {
+    thread::sleep(Duration::from_secs(2));
+}
+
 /// The names of the jobs that have started, in order.
 fn start_order(cluster: &Cluster) -> Vec<String> {
     let text = fs::read_to_string(cluster.work().join(STARTED)).unwrap_or_default();
@@ -75,7 +83,7 @@ fn waiting_jobs_start_as_their_factors_say() -> Outcome {
             ),
             // As large and long as the first one, and later by more than a rounding.
             ("later", {
-                std::thread::sleep(std::time::Duration::from_secs(2));
+                let_a_second_pass();
                 all_nodes(cluster, "later", 4, "", 600)?
             }),
             ("urgent", all_nodes(cluster, "urgent", 4, "urgent", 600)?),
@@ -119,6 +127,7 @@ fn a_preempted_job_keeps_its_place(cluster: &mut Cluster) -> Outcome {
     // As small and as short as can be.
     let options = ["--nodes=1", "--exclusive", "--job-name=later", "--time=1"];
     let later = cluster.sbatch(&options, "sleep 1")?;
+    let_a_second_pass();
     let urgent = urgent(cluster, "urgent", 1)?;
     let victim = &trainees[wait_for_requests(cluster, &trainees, urgent, 1)?[0]];
     cluster.wait_for_state(urgent, "COMPLETED", LIMIT)?;
@@ -152,6 +161,62 @@ fn with_priority_basic_a_preempted_job_keeps_its_priority() -> Outcome {
         quick().conf("PriorityType=priority/basic"),
         a_preempted_job_keeps_its_place,
     )
+}
+
+/// How many tasks of an array run.
+fn running_tasks(cluster: &Cluster, array: JobId) -> Outcome<usize> {
+    let arguments = ["-h", "-r", "-t", "RUNNING", "-j", &array.to_string(), "-o", "%i"];
+    Ok(cluster.ask("squeue", &arguments)?.lines().count())
+}
+
+#[test]
+fn a_preempted_task_of_an_array_starts_before_those_who_came_later() -> Outcome {
+    on_cluster(by_factors(quick()), |cluster| {
+        let options = ["-N1", "--exclusive", "--array=1-4", "--comment=signal=USR1@batch"];
+        let array = cluster.sbatch(&options, SAVER)?;
+        let all_run = |cluster: &Cluster| Ok(running_tasks(cluster, array)? == 4);
+        cluster.wait_for("all tasks to run", LIMIT, all_run)?;
+        let later = cluster.sbatch(&["-N1", "--exclusive", "--time=1"], "true")?;
+        let_a_second_pass();
+        let urgent = urgent(cluster, "urgent", 1)?;
+        cluster.wait_for_state(urgent, "COMPLETED", LIMIT)?;
+        // Slurm's two minutes of delay are more than this limit.
+        cluster.wait_for("all tasks to run again", LIMIT, all_run)?;
+        assert_eq!(cluster.job(later)?.state(), "PENDING", "it came later");
+        let tasks = cluster.ask("scontrol", &["show", "job", &array.to_string()])?;
+        assert_eq!(tasks.matches(" preempted=1 by=").count(), 1, "{tasks}");
+        assert_eq!(tasks.matches("Restarts=1").count(), 1, "{tasks}");
+        cancel(cluster, array)
+    })
+}
+
+#[test]
+fn a_job_is_protected_for_longer_each_time_and_then_for_good() -> Outcome {
+    let toml = format!(
+        "{}max_preemptions = 3\n",
+        TOML.replace("min_runtime_s = 1\n", "min_runtime_s = 5\n")
+    );
+    on_cluster(quick().toml(&toml), |cluster| {
+        let options = ["-N4", "--exclusive", "--comment=signal=USR1@batch"];
+        let victim = cluster.sbatch(&options, SAVER)?;
+        for times in 0..3 {
+            cluster.wait_for(&format!("run {} of the victim", times + 1), LIMIT, |cluster| {
+                let job = cluster.job(victim)?;
+                Ok(job.state() == "RUNNING" && job.restarts() == times)
+            })?;
+            let urgent = urgent(cluster, "urgent", 1)?;
+            if times > 0 {
+                wait_for_refusal(cluster, urgent, "1 restarted_recently")?;
+            }
+            cluster.wait_for_state(urgent, "COMPLETED", LIMIT)?;
+        }
+        cluster.wait_for_state(victim, "RUNNING", LIMIT)?;
+        let urgent = urgent(cluster, "urgent", 1)?;
+        wait_for_refusal(cluster, urgent, "1 max_preemptions")?;
+        assert_eq!(cluster.job(victim)?.restarts(), 3);
+        cancel(cluster, victim)?;
+        cluster.wait_for_state(urgent, "COMPLETED", LIMIT)
+    })
 }
 
 #[test]

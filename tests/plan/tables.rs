@@ -4,7 +4,7 @@
 use crate::cluster::NOW;
 use surgent::policy::belief::{Disbelief, believe};
 use surgent::policy::cost::{LossRule, Rates, typical_save_age};
-use surgent::policy::directives::{self, Directives};
+use surgent::policy::directives::{self, Directives, Urgency};
 use surgent::policy::eligibility::{Refusal, SaveWay, examine};
 use surgent::policy::facts::{Availability, Facts, Holding, JobTraits, Node, RunningJob, WaitingJob};
 use surgent::policy::fit::Ledger;
@@ -223,6 +223,37 @@ fn whom_the_site_exempts_is_protected_by_name() {
         let belief = believe(&job, UnixTime(NOW), &with);
         let refusal = examine(&job, &belief, UnixTime(NOW), true, &with).err();
         assert_eq!(refusal, protected_by, "{labels:?}");
+    }
+}
+
+#[test]
+fn a_job_is_left_alone_for_longer_after_each_preemption() {
+    use Refusal::{BelowMinRuntime, MaxPreemptions, RestartedRecently};
+    let with = settings("[victims]\nmin_runtime_s = 100\nmax_preemptions = 3\n");
+    for (preempted, runs_for_s, protected_by) in [
+        (0, 99, Some(BelowMinRuntime)),
+        (0, 100, None),
+        // Its run since then counts, however long it ran before.
+        (1, 99, Some(BelowMinRuntime)),
+        (1, 199, Some(RestartedRecently)),
+        (1, 200, None),
+        (2, 299, Some(RestartedRecently)),
+        (2, 300, None),
+        (3, 399, Some(RestartedRecently)),
+        (3, 1_000_000, Some(MaxPreemptions)),
+    ] {
+        let job = RunningJob {
+            start: UnixTime(NOW - runs_for_s),
+            record: Some(Record {
+                first: Some(UnixTime(NOW - 2_000_000)),
+                preempted,
+                ..Record::new(Urgency::Normal)
+            }),
+            ..job(1, "signal=USR1@batch")
+        };
+        let belief = believe(&job, UnixTime(NOW), &with);
+        let refusal = examine(&job, &belief, UnixTime(NOW), true, &with).err();
+        assert_eq!(refusal, protected_by, "{preempted} times, {runs_for_s} s");
     }
 }
 
