@@ -168,11 +168,10 @@ impl Planner {
 
     /// What a planner does that nothing has woken. Whether it is to take a turn.
     fn tend(&mut self, core: &Core) -> bool {
-        let changed = self.read_settings(core);
-        let settings = core.settings.load();
-        self.admission.tend(core, &settings);
+        let new_settings = self.read_settings(core);
+        let new_people = self.admission.tend(core, &core.settings.load());
         let due = matches!(self.next, Next::At(time) if time <= Instant::now());
-        due || (changed && settings.admission.counts())
+        due || new_settings || new_people
     }
 
     fn turn(&mut self, core: &Core, host: &Arc<Host>) {
