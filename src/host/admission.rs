@@ -14,7 +14,7 @@ use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
 use crate::policy::notes;
 use crate::policy::settings::Settings;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -58,21 +58,24 @@ impl Admission {
     }
 
     /// While nothing is under way: what was used up grows old, and people are looked up again where that was long ago.
-    pub fn tend(&mut self, core: &Core, settings: &Settings) {
+    /// Whether they are others now, so that the jobs are to be looked at again.
+    pub fn tend(&mut self, core: &Core, settings: &Settings) -> bool {
         let budget = &settings.admission.budget;
         if budget.is_any() {
             let spent = self.ledger().spent(unix_now(), budget.window_h);
             core.desk().set_spent(spent);
         }
-        if self.found.is_some_and(|at| at.elapsed() > FIND_AGAIN) {
-            self.find(core, settings);
-        }
+        self.found.is_some_and(|at| at.elapsed() > FIND_AGAIN) && self.find(core, settings)
     }
 
-    fn find(&mut self, core: &Core, settings: &Settings) {
-        self.people = Arc::new(self.finder.find(&settings.admission));
+    /// Whether people are others now.
+    fn find(&mut self, core: &Core, settings: &Settings) -> bool {
+        let people = self.finder.find(&settings.admission);
         self.found = Some(Instant::now());
+        let changed = people != *self.people;
+        self.people = Arc::new(people);
         core.desk().set_people(Arc::clone(&self.people));
+        changed
     }
 
     /// Looks at the jobs, before plans are made for them. Of `book`, what is under way is not looked at.
@@ -88,8 +91,10 @@ impl Admission {
             self.told.clear();
             return;
         }
-        let in_progress = book.campaigns.iter().filter(|campaign| campaign.claims());
-        let in_progress: BTreeSet<JobId> = in_progress.map(|campaign| campaign.urgent).collect();
+        let mut in_progress: BTreeMap<JobId, u32> = BTreeMap::new();
+        for campaign in book.campaigns.iter().filter(|campaign| campaign.claims()) {
+            *in_progress.entry(campaign.urgent).or_default() += 1;
+        }
         let review = review(facts, rules, &self.people, spent, &in_progress);
         core.desk().publish(review.usage, &review.seen, facts.now);
         let mut told = BTreeMap::new();

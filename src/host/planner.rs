@@ -220,8 +220,8 @@ impl Planner {
     fn do_chores(&mut self, core: &Core) {
         let changed = self.read_settings(core);
         let settings = core.settings.load();
-        self.admission.tend(core, &settings);
-        if changed && settings.admission.counts() {
+        let new_people = self.admission.tend(core, &settings);
+        if changed || new_people {
             self.due = Some(Instant::now());
         }
         self.write_noted(core);

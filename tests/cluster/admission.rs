@@ -6,6 +6,7 @@ use crate::scene::{TOML, assert_undisturbed, start};
 use crate::support::{Builder, Cluster, JobId, LIMIT, Outcome, Training, finish};
 use std::fs;
 use std::thread;
+use std::time::SystemTime;
 
 const URGENT: &str = "--comment=urgency=urgent";
 
@@ -205,8 +206,19 @@ fn a_budget_that_is_used_up_stays_so_across_a_crash() -> Outcome {
         let other = cluster.sbatch_as_nobody(&["--hold", URGENT], "true")?;
         assert!(is_urgent(cluster, other)?);
 
+        // Slurm, too, is to know after the crash that the job has ended, or it would be charged again.
+        let ended = SystemTime::now();
+        let saved = cluster.folder().join("state/job_state");
+        cluster.wait_for("Slurm to save its jobs", LIMIT, |cluster| {
+            // A change, so that there is something to save.
+            let _ = cluster.sbatch(&["--hold"], "true")?;
+            Ok(fs::metadata(&saved)
+                .and_then(|file| file.modified())
+                .is_ok_and(|at| at > ended))
+        })?;
         cluster.kill_controller()?;
         cluster.start_controller()?;
+        assert_eq!(cluster.job(paid)?.state(), "COMPLETED");
         used_up(cluster)?;
         change_rules(cluster, "[admission.budget]\ngpu_hours_per_user = 40\n")?;
         cluster.wait_until("the larger budget to be open", LIMIT, |cluster| {

@@ -3,7 +3,6 @@
 
 mod bench;
 mod follow;
-mod frameworks;
 mod output;
 mod outside;
 mod publish;

@@ -159,8 +159,8 @@ impl Collector {
             .is_some_and(|record| record.class == Urgency::Urgent)
         {
             let hindrance = hindrance(view, self.facts.now);
-            let request = request::read(view, &mut self.facts.gres);
-            let application = request::application(view, &request, &self.facts.gres);
+            let mut request = request::read(view, &mut self.facts.gres);
+            let application = request::application(view, &mut request, &self.facts.gres);
             self.constraints
                 .push(bytes(&view.request_features).unwrap_or_default().to_vec());
             self.facts.waiting.push(WaitingJob {
@@ -184,8 +184,8 @@ impl Collector {
     }
 
     fn application(&mut self, view: &abi::surgent_job_view_t) -> Application {
-        let request = request::read(view, &mut self.facts.gres);
-        request::application(view, &request, &self.facts.gres)
+        let mut request = request::read(view, &mut self.facts.gres);
+        request::application(view, &mut request, &self.facts.gres)
     }
 
     /// Whether something else is to be done about a pending job than finding a place for it: `Some` then, with the class

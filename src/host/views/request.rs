@@ -40,10 +40,20 @@ pub fn read(view: &abi::surgent_job_view_t, table: &mut GresTable) -> Request {
 }
 
 /// What decides whether a pending job with this request may be urgent.
-pub fn application(view: &abi::surgent_job_view_t, request: &Request, table: &GresTable) -> Application {
+pub fn application(view: &abi::surgent_job_view_t, request: &mut Request, table: &GresTable) -> Application {
+    // Slurm's locks are held: the nodes, of which there may be thousands, are not copied again.
+    let choices = std::mem::take(&mut request.choices);
+    let numbers = choices.first().map(|choice| Choice {
+        min_nodes: choice.min_nodes,
+        max_nodes: choice.max_nodes,
+        ..Choice::default()
+    });
+    request.choices.extend(numbers);
     let label = |name: &_| bytes(name).map(|name| Name::from(String::from_utf8_lossy(name).as_ref()));
     let limit_s = number(view.time_limit_min).map(|minutes| Seconds(f64::from(minutes) * 60.0));
     let tasks = (view.array_waiting.max(1), view.array_tasks);
+    let need = need_of(request, table, tasks, limit_s);
+    request.choices = choices;
     Application {
         user: UserId(view.user_id),
         group: Some(GroupId(view.group_id)),
@@ -54,7 +64,7 @@ pub fn application(view: &abi::surgent_job_view_t, request: &Request, table: &Gr
             partition: label(&view.partition),
         },
         array: (view.array_job_id != 0).then_some(JobId(view.array_job_id)),
-        need: need_of(request, table, tasks, limit_s),
+        need,
     }
 }
 

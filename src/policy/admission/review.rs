@@ -10,7 +10,7 @@ use crate::policy::facts::Facts;
 use crate::policy::ids::{JobId, UserId};
 use crate::policy::units::UnixTime;
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a review finds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,14 +24,15 @@ pub struct Review {
 }
 
 /// Looks at all urgent jobs and at those that are to become so. Marks those of the former that may not be planned for, and
-/// takes the latter out of the facts where they may not. Jobs for which others make way already (`in_progress`) are not
-/// looked at again: what was begun for them was not to be in vain. Among the others those count first that stand first.
+/// takes the latter out of the facts where they may not. What others make way for already is not stopped, so that it was
+/// not begun in vain: `in_progress` says for how many tasks of which job that is, and these count first. Among the others
+/// those count first that stand first.
 pub fn review(
     facts: &mut Facts,
     settings: &AdmissionSettings,
     people: &People,
     spent: Spent,
-    in_progress: &BTreeSet<JobId>,
+    in_progress: &BTreeMap<JobId, u32>,
 ) -> Review {
     let mut review = Review {
         usage: Usage::after(spent),
@@ -49,7 +50,11 @@ pub fn review(
     let mut order: Vec<usize> = (0..facts.waiting.len()).collect();
     order.sort_by_key(|at| {
         let job = &facts.waiting[*at];
-        (!in_progress.contains(&party(job)), Reverse(job.priority), job.id)
+        (
+            !in_progress.contains_key(&party(job)),
+            Reverse(job.priority),
+            job.id,
+        )
     });
     for at in order {
         let job = &mut facts.waiting[at];
@@ -58,15 +63,23 @@ pub fn review(
         };
         let applicant = application.applicant();
         review.usage.add(&applicant);
-        let judged = match in_progress.contains(&party(job)) {
-            true => Ok(()),
-            false => judge(settings, people, Some(&admitted), &applicant),
-        };
-        match judged {
-            Ok(()) => admitted.add(&applicant),
-            Err(refusal) => {
-                job.blocked = true;
-                job.hindrance.get_or_insert(refusal.kind.hindrance());
+        match (
+            judge(settings, people, Some(&admitted), &applicant),
+            in_progress.get(&party(job)),
+        ) {
+            (Ok(()), _) => admitted.add(&applicant),
+            (Err(refusal), begun) => {
+                match begun {
+                    // No other task of the array is begun with.
+                    Some(tasks) => {
+                        job.tasks = job.tasks.min(*tasks);
+                        admitted.add(&applicant);
+                    }
+                    None => {
+                        job.blocked = true;
+                        job.hindrance.get_or_insert(refusal.kind.hindrance());
+                    }
+                }
                 review.refused.push((job.id, refusal));
             }
         }

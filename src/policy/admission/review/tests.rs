@@ -67,7 +67,7 @@ fn parked(id: u32) -> ParkedJob {
 }
 
 fn look(facts: &mut Facts, text: &str, spent: Spent, in_progress: &[u32]) -> Review {
-    let in_progress = in_progress.iter().copied().map(JobId).collect();
+    let in_progress = in_progress.iter().map(|id| (JobId(*id), 1)).collect();
     review(facts, &rules(text), &People::default(), spent, &in_progress)
 }
 
@@ -104,6 +104,23 @@ fn what_is_under_way_goes_on_and_counts_first() {
         &[3],
     );
     assert_eq!(hindrances(&facts), [Some(Hindrance::AdmissionLimit), None]);
+}
+
+#[test]
+fn of_an_array_that_is_under_way_no_other_task_is_begun_with() {
+    let mut spent = Spent::default();
+    spent.add(UserId(1000), None, 2.0);
+    let mut facts = Facts::at(UnixTime(100));
+    let mut array = waiting(1, None);
+    array.tasks = 10;
+    facts.waiting = vec![array];
+    look(
+        &mut facts,
+        "[admission.budget]\ngpu_hours_in_all = 1\n",
+        spent,
+        &[1],
+    );
+    assert_eq!((facts.waiting[0].tasks, facts.waiting[0].blocked), (1, false));
 }
 
 #[test]
