@@ -235,6 +235,31 @@ fn among_urgent_jobs_the_small_one_goes_first_where_the_site_wants_that() -> Out
 }
 
 #[test]
+fn places_outlive_slurmctld() -> Outcome {
+    on_cluster(by_factors(quick()), |cluster| {
+        let blocker = blocker(cluster)?;
+        let waiting = all_nodes(cluster, "waiting", 4, "epochs=10 epoch_s=360", 600)?;
+        let before = site_factor(cluster, waiting)?;
+        // A minute or two of waiting are a few points.
+        let as_before = |cluster: &Cluster| {
+            let factor = site_factor(cluster, waiting).ok();
+            Ok(factor.is_some_and(|factor| (before..before + 100).contains(&factor)))
+        };
+        cluster.stop_controller()?;
+        cluster.start_controller()?;
+        cluster.wait_for("the same factor after a restart", LIMIT, as_before)?;
+        cluster.kill_controller()?;
+        cluster.start_controller()?;
+        cluster.wait_for("the same factor after a crash", LIMIT, as_before)?;
+        cluster.reconfigure()?;
+        cluster.controller_is_well()?;
+        cluster.wait_for("the same factor after a reconfiguration", LIMIT, as_before)?;
+        cancel(cluster, blocker)?;
+        cluster.wait_for_state(waiting, "COMPLETED", LIMIT)
+    })
+}
+
+#[test]
 fn new_weights_reach_the_jobs_that_wait() -> Outcome {
     on_cluster(by_factors(quick()), |cluster| {
         let blocker = blocker(cluster)?;

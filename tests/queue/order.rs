@@ -126,7 +126,7 @@ fn the_longest_wait_is_below_any_urgent_job_and_above_any_newcomer() {
         };
         let [high, low] = [ancient, from_the_future].map(|job| factor(&job, NOW, &settings));
         assert!(high <= NORMAL_MAX && NORMAL_MAX < URGENT_FACTOR);
-        assert!((-NORMAL_MAX..0).contains(&low) && 0 < high);
+        assert!((-NORMAL_MAX..0).contains(&low) && high > 0);
         assert!(URGENT_FACTOR <= i64::from(i32::MAX));
     }
 }
