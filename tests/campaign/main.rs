@@ -101,6 +101,21 @@ fn who_does_not_save_in_time_is_passed_over_for_another() {
 }
 
 #[test]
+fn who_saves_too_late_and_is_taken_after_all_gets_its_place_back() {
+    let mut world = full_cluster();
+    world.jobs.get_mut(&1).unwrap().save_s = Some(22);
+    for id in [3, 4] {
+        world.jobs.get_mut(&id).unwrap().requeue = false;
+    }
+    world.run(60);
+    assert!(world.position("call off 1") < world.position("save 1"));
+    assert!(world.position("save 1") < world.position("requeue 1 for 9"));
+    assert!(world.position("requeue 1 for 9") < world.position("restore 1"));
+    assert_eq!(world.jobs[&1].record().unwrap().preempted, 1);
+    assert_well(&world);
+}
+
+#[test]
 fn cancelling_the_urgent_job_stops_nobody() {
     let mut world = full_cluster();
     world.run(2);

@@ -183,4 +183,28 @@ mod tests {
         fs::create_dir(&file.path).unwrap();
         assert!(file.append("x\n").unwrap_err().contains("directory"));
     }
+
+    /// A disk that is full takes the beginning of a text and refuses the rest. So does a file that must not grow.
+    #[test]
+    fn what_does_not_fit_on_the_disk_leaves_no_half_line() {
+        const ROOM_BYTES: u64 = 5;
+        const LIMIT_BYTES: u64 = 1 << 30;
+        let folder = tempfile::tempdir().unwrap();
+        let file = within(folder.path(), 2 * LIMIT_BYTES);
+        let length = LIMIT_BYTES - ROOM_BYTES;
+        // It takes no room but for its last byte.
+        let before = File::create(&file.path).unwrap();
+        before.set_len(length).unwrap();
+        before.write_all_at(b"\n", length - 1).unwrap();
+        // SAFETY: from now on too long a write fails instead of ending the process; no other test writes so much.
+        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+        let limit = rustix::process::Rlimit {
+            current: Some(LIMIT_BYTES),
+            maximum: rustix::process::getrlimit(rustix::process::Resource::Fsize).maximum,
+        };
+        rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).unwrap();
+        assert!(file.append("a longer line\n").unwrap_err().contains("large"));
+        assert_eq!(fs::metadata(&file.path).unwrap().len(), length);
+        file.append("1234\n").unwrap();
+    }
 }

@@ -10,6 +10,7 @@ use crate::policy::directives::Urgency;
 use crate::policy::facts::{Facts, WaitingJob};
 use crate::policy::ids::JobId;
 use crate::policy::settings::Mode;
+use crate::policy::units::UnixTime;
 use std::collections::BTreeSet;
 
 /// A step that was taken.
@@ -105,7 +106,7 @@ impl Step<'_> {
     }
 
     /// What the plan to stop `runs` follows.
-    fn why(&self, after: &Book, urgent: JobId, runs: &[(JobId, crate::policy::units::UnixTime)]) -> PlanWhy {
+    fn why(&self, after: &Book, urgent: JobId, runs: &[(JobId, UnixTime)]) -> PlanWhy {
         let is_of_plan = |campaign: &&Campaign| {
             let mut victims = campaign.victims.iter();
             campaign.urgent == urgent && victims.any(|asked| runs.contains(&(asked.job, asked.start)))
@@ -273,14 +274,13 @@ impl Step<'_> {
         are_let_off.map(|(campaign, asked)| {
             let urgent = campaign.urgent;
             let mut now = after.campaigns.iter().filter(|now| now.urgent == urgent);
-            let mut runs = self.facts.running.iter();
             let mut waiting = self.facts.waiting.iter();
             let waits = waiting.find(|job| job.id == urgent);
             let why = if self.mode != Mode::On {
                 CalledOffWhy::Mode
             } else if now.clone().any(|now| now.missed.contains(&asked.job)) {
                 CalledOffWhy::Missed
-            } else if runs.any(|job| job.id == urgent) {
+            } else if self.facts.job(urgent).is_some() {
                 CalledOffWhy::UrgentStarted
             } else if waits.is_none() {
                 CalledOffWhy::UrgentGone
