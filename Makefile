@@ -10,8 +10,9 @@ SURGENT := $(BUILT)/release/surgent
 FAULTS := target/plugins-faults
 BENCH := target/plugins-bench
 DIGITS := target/demo-data/digits.csv.gz
+FRAMEWORKS := packaging/python/tests/frameworks
 
-.PHONY: help setup build demo check check-frameworks test lint faults bench bench-cluster clean FORCE
+.PHONY: help setup build demo check check-frameworks keras test lint faults bench bench-cluster bench-submit clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
 		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
@@ -32,11 +33,21 @@ bench-cluster: setup ## Measure looks at a real slurmctld with 10,000 nodes, in 
 	@$(MAKE) --no-print-directory shims
 	$(CARGO) bench --bench full_cluster
 
+bench-submit: setup ## Compare what submissions take a real slurmctld with nothing, job_submit/lua and Surgent
+	@$(MAKE) --no-print-directory shims
+	$(CARGO) bench --bench submit
+
 check: setup ## Run every test, on a real Slurm too
 	@$(MAKE) --no-print-directory lint test
 
-check-frameworks: ## Preempt trainings in Keras, Lightning and Transformers; SURGENT_PYTHON is a python3 that has them
-	$(CARGO) test --test monitor frameworks -- --ignored --nocapture --test-threads=1
+check-frameworks: setup ## Preempt trainings in Lightning and Transformers too, with SURGENT_PYTHON or what is installed for it (6 GB)
+	@$(MAKE) --no-print-directory shims $(if $(SURGENT_PYTHON),,target/torch/installed)
+	$(CARGO) test --test cluster -- --include-ignored --nocapture --test-threads=1 programs:: launchers::
+
+keras: target/keras/installed ## Install Keras and JAX into target/keras for the tests (145 MB)
+
+target/%/installed: $(FRAMEWORKS)/requirements-%.txt
+	@$(FRAMEWORKS)/install target/$* $<
 
 lint: ## Check format and clippy
 	$(CARGO) fmt --check
@@ -44,6 +55,7 @@ lint: ## Check format and clippy
 
 # Two at a time: each cluster test starts a whole cluster.
 test: shims faults $(DIGITS) ## Run the tests without the other checks
+	@$(MAKE) --no-print-directory keras || echo 'Keras could not be installed: its test is skipped.'
 	$(CARGO) test --no-fail-fast -- --test-threads=2
 
 $(CORE) $(SURGENT) &: FORCE
@@ -53,7 +65,7 @@ $(CORE) $(SURGENT) &: FORCE
 faults: shims
 	$(CARGO) build --release --lib --features faults --target-dir $(BUILT)/faults
 	@mkdir -p $(FAULTS)
-	@for plugin in $(SHIM_PLUGINS) $(BUILT)/faults/release/libsurgent.so; do \
+	@for plugin in $(SHIM_PLUGINS) $(SPANK_PLUGIN) $(BUILT)/faults/release/libsurgent.so; do \
 		cp "$$plugin" $(FAULTS)/.new && mv -f $(FAULTS)/.new "$(FAULTS)/$${plugin##*/}" || exit 1; done
 
 bench: shims $(BENCH)/host ## Measure what decisions take (docs/performance.md)

@@ -66,6 +66,9 @@ typedef List surgent_list_t;
 /* 25.05 split preempt_p_get_data() into one function for each datum. */
 #define SURGENT_PREEMPT_HAS_GET_DATA (!SURGENT_SLURM_FROM(25, 5))
 
+/* 24.05 dropped site_factor_p_reconfig(), without which earlier releases do not load the plugin. */
+#define SURGENT_SITE_FACTOR_HAS_RECONFIG (!SURGENT_SLURM_FROM(24, 5))
+
 /* 25.11 moved the job id into a step id at the head of the record. */
 #if SURGENT_SLURM_FROM(25, 11)
 #define SURGENT_JOB_ID(job) ((job)->step_id.job_id)
@@ -123,7 +126,13 @@ SURGENT_FIELD_IS(job_record_t, het_job_id, uint32_t);
 SURGENT_FIELD_IS(job_record_t, het_job_list, surgent_list_t);
 SURGENT_FIELD_IS(job_record_t, het_job_offset, uint32_t);
 SURGENT_FIELD_IS(job_record_t, user_id, uint32_t);
+SURGENT_FIELD_IS(job_record_t, group_id, uint32_t);
+SURGENT_FIELD_IS(job_record_t, tres_per_node, char *);
+SURGENT_FIELD_IS(job_record_t, tres_per_job, char *);
+SURGENT_FIELD_IS(job_record_t, tres_per_socket, char *);
+SURGENT_FIELD_IS(job_record_t, tres_per_task, char *);
 SURGENT_FIELD_IS(job_record_t, priority, uint32_t);
+SURGENT_FIELD_IS(job_record_t, site_factor, uint32_t);
 SURGENT_FIELD_IS(job_record_t, restart_cnt, uint16_t);
 SURGENT_FIELD_IS(job_record_t, batch_flag, uint16_t);
 SURGENT_FIELD_IS(job_record_t, time_limit, uint32_t);
@@ -208,5 +217,22 @@ SURGENT_FIELD_IS(gres_job_state_t, def_mem_per_gres, uint64_t);
 SURGENT_FIELD_IS(job_desc_msg_t, requeue, uint16_t);
 SURGENT_FIELD_IS(job_desc_msg_t, priority, uint32_t);
 SURGENT_FIELD_IS(job_desc_msg_t, het_job_offset, uint32_t);
+SURGENT_FIELD_IS(job_desc_msg_t, spank_job_env, char **);
+SURGENT_FIELD_IS(job_desc_msg_t, spank_job_env_size, uint32_t);
+SURGENT_FIELD_IS(job_desc_msg_t, group_id, uint32_t);
+SURGENT_FIELD_IS(job_desc_msg_t, account, char *);
+SURGENT_FIELD_IS(job_desc_msg_t, qos, char *);
+SURGENT_FIELD_IS(job_desc_msg_t, partition, char *);
+SURGENT_FIELD_IS(job_desc_msg_t, array_inx, char *);
+SURGENT_FIELD_IS(job_desc_msg_t, min_nodes, uint32_t);
+SURGENT_FIELD_IS(job_desc_msg_t, min_cpus, uint32_t);
+SURGENT_FIELD_IS(job_desc_msg_t, num_tasks, uint32_t);
+SURGENT_FIELD_IS(job_desc_msg_t, ntasks_per_node, uint16_t);
+SURGENT_FIELD_IS(job_desc_msg_t, cpus_per_task, uint16_t);
+SURGENT_FIELD_IS(job_desc_msg_t, time_limit, uint32_t);
+SURGENT_FIELD_IS(job_desc_msg_t, tres_per_node, char *);
+SURGENT_FIELD_IS(job_desc_msg_t, tres_per_job, char *);
+SURGENT_FIELD_IS(job_desc_msg_t, tres_per_socket, char *);
+SURGENT_FIELD_IS(job_desc_msg_t, tres_per_task, char *);
 
 #endif

@@ -21,8 +21,9 @@ PLUGINDIR ?= $(patsubst %/,%,$(dir $(firstword $(wildcard \
 	/usr/lib/*/slurm-wlm/select_cons_tres.so /usr/lib64/slurm/select_cons_tres.so \
 	/usr/lib/slurm/select_cons_tres.so /usr/local/lib/slurm/select_cons_tres.so))))
 
-SHIMS := job_submit_surgent preempt_surgent
+SHIMS := job_submit_surgent preempt_surgent site_factor_surgent
 SHIM_PLUGINS := $(SHIMS:%=$(OUT)/%.so)
+SPANK_PLUGIN := $(OUT)/spank_surgent.so
 SHIM_HEADERS := slurm-headers/compat.h slurm-headers/surgent.h $(wildcard src/shim/*.h)
 
 SHIM_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -Wall -Wextra -Werror -fvisibility=hidden -Islurm-headers -Isrc/shim
@@ -36,7 +37,7 @@ SHIM_TREE = $(eval SHIM_TREE := $$(shell SLURM_SRC='$$(SLURM_SRC)' slurm-headers
 	$(SHIM_TREE),$(error no Slurm headers: see the line above))
 
 .PHONY: shims install uninstall install-plugindir
-shims: $(SHIM_PLUGINS) ## Build Slurm's plugins for the installed Slurm, or for SLURM_SRC, into OUT
+shims: $(SHIM_PLUGINS) $(SPANK_PLUGIN) ## Build Slurm's plugins for the installed Slurm, or for SLURM_SRC, into OUT
 
 # Changes when the plugins are to be built against other headers than before.
 .PHONY: shim-headers-changed
@@ -54,9 +55,17 @@ $(OUT)/preempt_surgent.so: src/shim/preempt_surgent.c $(SHIM_COMMON) \
 	src/shim/snapshot.c src/shim/job_parts.c src/shim/request.c src/shim/reservations.c src/shim/gres_views.c src/shim/arena.c \
 	src/shim/fetch_ahead.c src/shim/node_names.c
 
+$(OUT)/site_factor_surgent.so: src/shim/site_factor_surgent.c src/shim/queue.c $(SHIM_COMMON)
+
 $(SHIM_PLUGINS): $(SHIM_HEADERS) slurm-headers/shims.mk $(OUT)/.headers | $(OUT)/libsurgent.so
 	@echo '  CC $@'
 	@$(CC) $(SHIM_CFLAGS) -isystem '$(SHIM_TREE)' -o '$@.new' $(filter %.c,$^) $(SHIM_LDFLAGS) -L'$(OUT)' -lsurgent
+	@mv -f '$@.new' '$@'
+
+# For the commands and the compute nodes: no core, and no symbol of slurmctld's.
+$(SPANK_PLUGIN): src/shim/spank_surgent.c src/shim/urgency_option.h slurm-headers/shims.mk $(OUT)/.headers
+	@echo '  CC $@'
+	@$(CC) $(SHIM_CFLAGS) -isystem '$(SHIM_TREE)' -o '$@.new' '$<' -shared -Wl,-z,relro
 	@mv -f '$@.new' '$@'
 
 # By rename: slurmctld may have the old file mapped, and writing into it would crash it.
@@ -71,9 +80,10 @@ install-plugindir:
 install: install-plugindir shims $(SURGENT) ## Install plugins and program under DESTDIR, PREFIX and PLUGINDIR
 	$(call install_file,$(OUT)/libsurgent.so,$(PLUGINDIR),755)
 	$(foreach shim,$(SHIMS),$(call install_file,$(OUT)/$(shim).so,$(PLUGINDIR),755) &&) true
+	$(call install_file,$(SPANK_PLUGIN),$(PLUGINDIR),755)
 	$(call install_file,$(SURGENT),$(PREFIX)/bin,755)
 	$(call install_file,packaging/man/surgent.toml.5,$(PREFIX)/share/man/man5,644)
 
 uninstall: install-plugindir ## Remove them
-	rm -f $(patsubst %,'$(DESTDIR)$(PLUGINDIR)/%.so',libsurgent $(SHIMS)) '$(DESTDIR)$(PREFIX)/bin/$(notdir $(SURGENT))' \
+	rm -f $(patsubst %,'$(DESTDIR)$(PLUGINDIR)/%.so',libsurgent spank_surgent $(SHIMS)) '$(DESTDIR)$(PREFIX)/bin/$(notdir $(SURGENT))' \
 		'$(DESTDIR)$(PREFIX)/share/man/man5/surgent.toml.5'

@@ -31,6 +31,7 @@ extern "C" {
 /* Which shim is speaking. */
 #define SURGENT_SHIM_JOB_SUBMIT 1u
 #define SURGENT_SHIM_PREEMPT 2u
+#define SURGENT_SHIM_SITE_FACTOR 3u
 
 /* Levels of surgent_host_t.log. */
 #define SURGENT_LOG_ERROR 1u
@@ -200,6 +201,8 @@ typedef struct surgent_job_view {
 	const char *reservation;
 	uint32_t het_job_offset; /* which component of `het_job_id` it is, from 0 on */
 	uint32_t het_components; /* of the first component: how many there are; else 0 */
+	uint32_t group_id;
+	uint32_t array_waiting; /* tasks of an array that this record stands for; else 1 */
 } surgent_job_view_t;
 
 /* Where the shim puts what it reads. The core fills this in and hands it to surgent_host_t.snapshot. */
@@ -236,11 +239,17 @@ typedef struct surgent_host {
 	/*
 	 * Takes Slurm's read locks, gives every node to sink->node and then every job that matters to sink->job,
 	 * lets go. Returns SURGENT_SNAPSHOT_*. Only from a thread that holds no Slurm lock.
-	 * Jobs that matter: all that run, are suspended or completing, and the pending ones that have a comment.
+	 * Jobs that matter: all that run, are suspended or completing, the pending ones that have a comment, and urgent
+	 * ones that have ended.
 	 */
 	int (*snapshot)(const surgent_sink_t *sink);
 	/* Has Slurm's scheduler look at the head of its queue at once. Only from a thread that holds no Slurm lock. */
 	void (*nudge)(void);
+	/*
+	 * Has Slurm compute the priority of every waiting job anew, in one go: calls surgent_queue_moment() and then, for
+	 * each, surgent_site_factor(). Takes Slurm's job write lock; only from a thread that holds no Slurm lock.
+	 */
+	void (*reprioritize)(void);
 } surgent_host_t;
 
 /* What job_submit and job_modify may change; each returns nothing and copies the text. */
@@ -252,6 +261,7 @@ typedef struct surgent_answer {
 	void (*set_admin_comment)(void *context, const char *text);
 	void (*set_priority)(void *context, uint32_t priority);
 	void (*set_requeue)(void *context, bool requeue);
+	void (*set_comment)(void *context, const char *text);
 } surgent_answer_t;
 
 /* surgent_request_view_t.flags */
@@ -261,6 +271,32 @@ typedef struct surgent_answer {
 #define SURGENT_REQUEST_HET 0x8u           /* component of a heterogeneous job (submissions only) */
 #define SURGENT_REQUEST_HET_FIRST 0x10u    /* and the first one */
 
+/*
+ * What a job asks for, as far as its user or Slurm has said so: before Slurm has worked it out. In a change, what is absent
+ * stays as it is.
+ */
+typedef struct surgent_ask_view {
+	uint32_t size;
+	uint32_t group_id;
+	uint32_t min_nodes; /* these numbers are SURGENT_NONE32 where not given */
+	uint32_t tasks;
+	uint32_t tasks_per_node;
+	uint32_t cpus_per_task;
+	uint32_t min_cpus; /* in all */
+	uint32_t time_limit_min;
+	uint32_t array_waiting; /* of an array that exists: how many of its jobs wait; else SURGENT_NONE32 */
+	uint32_t array_at_once; /* and how many of these may run at a time */
+	const char *array;      /* of an array that is submitted: its indexes, as "1-10%2" */
+	const char *account;
+	const char *qos;
+	const char *partition;         /* several are separated by commas */
+	const char *default_partition; /* of a submission: where it is put if it says nothing */
+	const char *tres_per_node;     /* as "gres:gpu:a100:2,gres/nic=1" */
+	const char *tres_per_job;
+	const char *tres_per_socket;
+	const char *tres_per_task;
+} surgent_ask_view_t;
+
 /* A submission, or a change that somebody asks for (then each absent string means "unchanged"). */
 typedef struct surgent_request_view {
 	uint32_t size;
@@ -269,6 +305,10 @@ typedef struct surgent_request_view {
 	uint32_t by_user_id; /* who asks */
 	const char *comment;
 	const char *admin_comment;
+	/* Submissions only: the value of --urgency, as the user's side sent it; and a different one that came with it. */
+	const char *urgency_option;
+	const char *urgency_option_other;
+	const surgent_ask_view_t *ask;
 } surgent_request_view_t;
 
 /* The job that somebody wants to change, as it is now. */
@@ -279,6 +319,7 @@ typedef struct surgent_subject_view {
 	uint32_t user_id;
 	const char *comment;
 	const char *admin_comment;
+	const surgent_ask_view_t *ask; /* the QOS is not in it */
 } surgent_subject_view_t;
 
 /* What surgent_job_submit and surgent_job_modify want the shim to return to Slurm. */
@@ -305,6 +346,18 @@ typedef struct surgent_pair_view {
  */
 #define SURGENT_URGENT_MARK "surgent{class=urgent"
 
+/* A waiting job, for its place in the queue. */
+typedef struct surgent_queue_view {
+	uint32_t size;
+	uint32_t time_limit_min; /* SURGENT_NONE32: none */
+	uint64_t gpus;		 /* that it asks for, on all nodes */
+	uint32_t cpus;		 /* the same of CPUs */
+	uint32_t reserved0;
+	int64_t submit_time; /* or when it was last requeued */
+	const char *comment;
+	const char *admin_comment;
+} surgent_queue_view_t;
+
 /* surgent_preempt_mode */
 #define SURGENT_MODE_OFF 0u
 #define SURGENT_MODE_REQUEUE 1u
@@ -330,6 +383,17 @@ uint32_t surgent_preempt_mode(uint32_t job_id, int64_t start_time, int64_t preem
 /* Smaller is taken first. */
 uint32_t surgent_preempt_priority(uint32_t job_id, int64_t preempt_time);
 uint32_t surgent_preempt_grace_s(uint32_t job_id);
+
+/*
+ * What is to be added to the priority of a waiting job, within the range of int32_t. Returns false, and leaves `factor`
+ * alone, if the job's factor is to stay as it is. Under Slurm's job write lock.
+ */
+bool surgent_site_factor(const surgent_queue_view_t *job, int64_t *factor);
+/*
+ * From now on the wait of all jobs is counted up to a later moment. To be called under the job write lock under which
+ * surgent_site_factor() is then asked of every waiting job.
+ */
+void surgent_queue_moment(void);
 
 #ifdef __cplusplus
 }

@@ -126,6 +126,21 @@ fn a_hindrance_is_named_in_both_forms() {
         ("licenses".into(), "licenses", "it lacks licenses"),
         ("limit".into(), "limit", "as many tasks of its array run"),
         ("held".into(), "held", "it is held"),
+        (
+            "admission_budget".into(),
+            "admission_budget",
+            "GPU-hours is used up",
+        ),
+        (
+            "admission_limit".into(),
+            "admission_limit",
+            "as many urgent jobs before it",
+        ),
+        (
+            "admission_permission".into(),
+            "admission_permission",
+            "it may not be urgent",
+        ),
         (Value::Null, "other", "a reason that free nodes do not mend"),
     ] {
         let snapshot = blocked(hindrance);

@@ -62,7 +62,13 @@ fn dynamic_symbols(file: &Path, which: &str) -> BTreeSet<String> {
 fn built_shims() -> Result<(PathBuf, Vec<PathBuf>), String> {
     let directory =
         std::env::var_os("SURGENT_PLUGINS").map_or_else(|| root().join("target/plugins"), PathBuf::from);
-    let shims = ["job_submit_surgent.so", "preempt_surgent.so"].map(|name| directory.join(name));
+    let shims = [
+        "job_submit_surgent.so",
+        "preempt_surgent.so",
+        "site_factor_surgent.so",
+        "spank_surgent.so",
+    ]
+    .map(|name| directory.join(name));
     match shims.iter().find(|path| !path.exists()) {
         Some(missing) => Err(format!("{} is not built (make shims)", missing.display())),
         None => Ok((directory, shims.to_vec())),

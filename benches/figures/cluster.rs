@@ -54,6 +54,7 @@ pub fn full(nodes: u32, jobs_per_node: u32, urgent: u32) -> Facts {
     let gpu = facts.gres.id("gpu", None);
     for at in 0..urgent {
         facts.waiting.push(WaitingJob {
+            application: None,
             id: JobId(10_000_000 + at),
             priority: 1000 - at,
             submit: UnixTime(NOW - 60),
@@ -62,6 +63,7 @@ pub fn full(nodes: u32, jobs_per_node: u32, urgent: u32) -> Facts {
             hindrance: None,
             tasks: 1,
             het: None,
+            worth: None,
             request: Request {
                 min_nodes: 8,
                 max_nodes: Some(8),
@@ -100,6 +102,7 @@ fn job(id: u32, seat: u32, on: &[u32], share: &Amounts) -> RunningJob {
         labels: Labels::default(),
         start: UnixTime(NOW - 4000 - i64::from(vary(1, 100_000))),
         end: Some(UnixTime(NOW + 10_000 + i64::from(vary(2, 100_000)))),
+        submit: None,
         preempt_time: None,
         traits: JobTraits {
             batch: true,

@@ -3,10 +3,12 @@
 //!
 //! What Slurm's own plugins can be compared with is measured by `benches/hooks`; `make bench` runs both.
 
+mod admissions;
 mod allocations;
 mod cluster;
 mod comments;
 mod plans;
+mod submissions;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -16,6 +18,8 @@ static ALLOCATOR: allocations::Counting = allocations::Counting;
 
 fn main() {
     comments::comments();
+    submissions::submissions();
+    admissions::admissions();
     plans::plans();
 }
 

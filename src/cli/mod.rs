@@ -2,7 +2,9 @@
 //! What people type.
 #![forbid(unsafe_code)]
 
+mod check;
 mod drill;
+mod follow;
 mod plan;
 mod progress;
 mod report;
@@ -28,9 +30,11 @@ struct Cli {
 enum Command {
     Run(run::Args),
     Report(report::Args),
+    Follow(follow::Args),
     Drill(drill::Args),
     Plan(plan::Args),
     Progress(progress::Args),
+    Check(check::Args),
     /// Stands between a program and its output; for `surgent run` alone
     #[command(hide = true)]
     Relay,
@@ -41,9 +45,11 @@ pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(args) => run::main(args),
         Command::Report(args) => report::main(&args),
+        Command::Follow(args) => follow::main(&args),
         Command::Drill(args) => drill::main(&args),
         Command::Plan(args) => plan::main(&args),
         Command::Progress(args) => progress::main(&args),
+        Command::Check(args) => check::main(&args),
         Command::Relay => match crate::monitor::relay::serve() {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,

@@ -10,10 +10,10 @@ use crate::policy::book::Action;
 use crate::policy::directives::{SaveSignal, Urgency};
 use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
+use crate::policy::notes;
 use crate::policy::record::Record;
 use crate::policy::settings::CommandSettings;
 use crate::policy::units::UnixTime;
-use crate::policy::{admission::urgent_priority, notes};
 use crate::slurm::command::{Bounds, CommandError, Environment, run};
 use crate::slurm::job::target_options;
 use std::ffi::{OsStr, OsString};
@@ -128,7 +128,10 @@ impl<'a> Runner<'a> {
                 deadline,
                 signal,
             } => {
+                let submit = facts.job(job).and_then(|job| job.submit);
                 self.rewrite(job, facts, &[], |record| {
+                    // Slurm forgets it when it requeues the job.
+                    record.first = record.first.or(submit);
                     record.ask = Some(urgent);
                     record.asked = Some(asked);
                     record.deadline = Some(deadline);
@@ -151,14 +154,13 @@ impl<'a> Runner<'a> {
                 }
                 Ok(())
             }
-            Action::Restore { job, urgent, delayed } => {
+            Action::Restore { job, stop, delayed } => {
                 let start_now: &[&str] = if delayed { &["StartTime=now"] } else { &[] };
                 self.rewrite(job, facts, start_now, |record| {
                     forget_request(record);
-                    record.preempted = record.preempted.saturating_add(1);
-                    record.by = Some(urgent);
+                    record.note_stop(stop);
                 })?;
-                log::info!("{}", notes::restored(job, urgent, delayed));
+                log::info!("{}", notes::restored(job, stop, delayed));
                 Ok(())
             }
             Action::ShowWait {
@@ -174,11 +176,11 @@ impl<'a> Runner<'a> {
                 job,
                 class,
                 held,
-                het,
+                place,
             } => {
-                let head_of_queue = format!("Priority={}", urgent_priority(het));
+                let priority = format!("Priority={place}");
                 let place: &[&str] = match class {
-                    Urgency::Urgent if !held => &[&head_of_queue],
+                    Urgency::Urgent if !held => &[&priority],
                     Urgency::Urgent | Urgency::Normal => &[],
                 };
                 self.rewrite(job, facts, place, |record| record.class = class)?;

@@ -4,7 +4,9 @@
 use super::abi;
 use super::audit::AuditQueue;
 use super::gate::Gate;
+use super::queue::Queue;
 use super::wake::Wake;
+use crate::policy::admission::desk::Desk;
 use crate::policy::audit::{Entry, Event};
 use crate::policy::ids::JobId;
 use crate::policy::settings::{Mode, Settings};
@@ -13,8 +15,8 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use once_cell::sync::Lazy;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 /// How a shim takes a snapshot.
 pub type SnapshotFn = unsafe extern "C" fn(sink: *const abi::surgent_sink_t) -> std::ffi::c_int;
@@ -42,6 +44,8 @@ pub struct Host {
 pub struct Core {
     /// The gates.
     pub gate: Gate,
+    /// The site factor.
+    pub queue: Queue,
     /// The planner's bell.
     pub wake: Wake,
     /// The settings in force.
@@ -54,6 +58,8 @@ pub struct Core {
     stopping: AtomicBool,
     /// Waiting jobs whose users changed their class.
     reclass: Mutex<BTreeSet<JobId>>,
+    /// Who may be urgent.
+    desk: Mutex<Desk>,
     /// What hooks have to say to the audit.
     pub audit_queue: AuditQueue,
 }
@@ -84,6 +90,12 @@ impl Core {
     /// Whether the planner is to end.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
+    }
+
+    /// The desk at which submissions are judged. Held for as long as a judgement takes: the submissions of many threads
+    /// at once must not all count the same room as free.
+    pub fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(|poison| poison.into_inner())
     }
 
     /// Has the planner write this down soon. For hooks: it neither waits nor writes.

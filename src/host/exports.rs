@@ -3,14 +3,20 @@
 
 use super::core::{Core, Host, unix_now};
 use super::guard::{self, Hook, hook};
-use super::views::{bytes, view_ref};
+use super::views::ask::{Changed, submitted};
+use super::views::{bytes, number, view_ref};
 use super::{abi, logger, planner};
-use crate::policy::admission::{self, Change, Component, Submission};
+use crate::policy::admission::rules::{Kind, Refusal};
+use crate::policy::admission::{self, Change, Component, Door, Submission};
 use crate::policy::audit::{Event, Submitter, Text};
+use crate::policy::directives::UrgencyOption;
 use crate::policy::ids::{JobId, UserId};
+use crate::policy::queue::{self, Applicant};
 use crate::policy::record::Record;
-use crate::policy::units::UnixTime;
-use std::ffi::{CString, OsStr, c_char, c_int};
+use crate::policy::settings::{Mode, Settings};
+use crate::policy::units::{Seconds, UnixTime};
+use std::cell::Cell;
+use std::ffi::{CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -56,6 +62,10 @@ fn attach(host: &abi::surgent_host_t) -> c_int {
     let core = Core::get();
     let path = |text: &*const c_char| PathBuf::from(OsStr::from_bytes(bytes(text).unwrap_or_default()));
     core.attach(host.shim);
+    if host.shim == abi::SURGENT_SHIM_SITE_FACTOR {
+        core.queue.offer(host.reprioritize);
+        core.wake.ring();
+    }
     if let (Some(snapshot), Some(nudge)) = (host.snapshot, host.nudge) {
         core.host.store(Some(
             Host {
@@ -74,7 +84,13 @@ fn attach(host: &abi::surgent_host_t) -> c_int {
 /// See `surgent.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn surgent_detach(shim: u32) {
-    hook(Hook::Detach, (), || Core::get().detach(shim));
+    hook(Hook::Detach, (), || {
+        let core = Core::get();
+        if shim == abi::SURGENT_SHIM_SITE_FACTOR {
+            core.queue.offer(None);
+        }
+        core.detach(shim);
+    });
 }
 
 /// See `surgent.h`.
@@ -103,11 +119,35 @@ pub unsafe extern "C" fn surgent_job_submit(
                 true => Component::First,
                 false => Component::Later,
             }),
+            option: UrgencyOption {
+                value: bytes(&request.urgency_option),
+                other: bytes(&request.urgency_option_other),
+            },
         };
-        match admission::submit(&submission, unix_now(), core.settings.load().mode) {
+        let (now, settings) = (unix_now(), core.settings.load());
+        let rules = &settings.admission;
+        // SAFETY: NULL, or a whole struct that is valid for this call.
+        let applicant = submitted(UserId(request.user_id), unsafe { view_ref(request.ask) });
+        let broken = Cell::new(None);
+        let mut judge = |_: bool| {
+            if !rules.is_any() {
+                return Ok(());
+            }
+            let judged = core.desk().admit(rules, &applicant, now);
+            broken.set(judged.as_ref().err().map(|refusal| refusal.kind));
+            look_again(core, now, judged)
+        };
+        let door = Door {
+            refuse: rules.refuse,
+            judge: &mut judge,
+        };
+        match admission::submit(&submission, now, settings.mode, door) {
             Ok(admission) => {
+                if let Some(text) = &admission.comment {
+                    set_text(answer, answer.set_comment, text);
+                }
                 if let Some(text) = &admission.admin_comment {
-                    set_admin_comment(answer, text);
+                    set_text(answer, answer.set_admin_comment, text);
                     if Record::is_urgent_fast(text) {
                         let submitter = submitter(request);
                         core.audit(Event::Admitted { submitter });
@@ -122,12 +162,12 @@ pub unsafe extern "C" fn surgent_job_submit(
                     // SAFETY: as above.
                     unsafe { set(answer.context, true) };
                 }
-                if let Some(sentence) = admission.note {
-                    tell(answer, sentence);
+                if let Some(sentence) = &admission.note {
+                    note(answer, request, None, broken.get(), sentence);
                 }
                 ACCEPT
             }
-            Err(sentence) => refuse(answer, request, None, &sentence),
+            Err(sentence) => refuse(answer, request, None, broken.get(), &sentence),
         }
     })
 }
@@ -149,16 +189,36 @@ pub unsafe extern "C" fn surgent_job_modify(
             return ACCEPT;
         };
         let core = Core::get();
+        // SAFETY: each NULL, or a whole struct that is valid for this call.
+        let (ask, is) = unsafe { (view_ref(change.ask), view_ref(subject.ask)) };
+        let changed = Changed::new(UserId(subject.user_id), ask, is);
         let asked = Change {
+            alters: changed.alters(),
             comment: bytes(&change.comment),
             admin_comment: bytes(&change.admin_comment),
             current_admin_comment: bytes(&subject.admin_comment),
             pending: subject.state == abi::SURGENT_STATE_PENDING,
         };
-        match admission::modify(&asked, unix_now(), core.settings.load().mode) {
+        let (now, settings) = (unix_now(), core.settings.load());
+        let rules = &settings.admission;
+        let broken = Cell::new(None);
+        let mut judge = |is_urgent: bool| {
+            if !rules.is_any() {
+                return Ok(());
+            }
+            let before = is_urgent.then_some(&changed.before);
+            let judged = core.desk().check(rules, &changed.after, before);
+            broken.set(judged.as_ref().err().map(|refusal| refusal.kind));
+            look_again(core, now, judged)
+        };
+        let door = Door {
+            refuse: rules.refuse,
+            judge: &mut judge,
+        };
+        match admission::modify(&asked, now, settings.mode, door) {
             Ok(amendment) => {
                 if let Some(text) = &amendment.admin_comment {
-                    set_admin_comment(answer, text);
+                    set_text(answer, answer.set_admin_comment, text);
                 }
                 // Slurm has yet to check that this user may change this job at all. So nothing is believed here:
                 // the planner is only woken, and reads what the job says afterwards.
@@ -168,9 +228,24 @@ pub unsafe extern "C" fn surgent_job_modify(
                 } else if amendment.wake {
                     core.wake.ring_if_awake();
                 }
+                if let Some(sentence) = &amendment.note {
+                    note(
+                        answer,
+                        change,
+                        Some(JobId(subject.job_id)),
+                        broken.get(),
+                        sentence,
+                    );
+                }
                 ACCEPT
             }
-            Err(sentence) => refuse(answer, change, Some(JobId(subject.job_id)), &sentence),
+            Err(sentence) => refuse(
+                answer,
+                change,
+                Some(JobId(subject.job_id)),
+                broken.get(),
+                &sentence,
+            ),
         }
     })
 }
@@ -238,22 +313,100 @@ pub extern "C" fn surgent_preempt_grace_s(_job_id: u32) -> u32 {
     hook(Hook::Grace, 0, || 0)
 }
 
+/// See `surgent.h`.
+///
+/// # Safety
+/// Both pointers are NULL, or point to a struct of the contract and to a number that are valid for this call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn surgent_site_factor(
+    job: *const abi::surgent_queue_view_t,
+    factor: *mut i64,
+) -> bool {
+    // SAFETY: promised by the caller.
+    let (Some(job), Some(answer)) = (unsafe { (view_ref(job), factor.as_mut()) }) else {
+        return false;
+    };
+    hook(Hook::SiteFactor, false, || {
+        let core = Core::get();
+        let settings = core.settings.load();
+        *answer = match settings.mode {
+            Mode::On => queue::factor(
+                &applicant(job, &settings),
+                core.queue.until(unix_now()),
+                &settings,
+            ),
+            // As without Surgent, also for those who got one before.
+            Mode::Shadow | Mode::Off => 0,
+        };
+        true
+    })
+}
+
+fn applicant(job: &abi::surgent_queue_view_t, settings: &Settings) -> Applicant {
+    Applicant::read(
+        bytes(&job.comment).unwrap_or_default(),
+        bytes(&job.admin_comment).unwrap_or_default(),
+        UnixTime(job.submit_time),
+        (job.gpus, job.cpus),
+        number(job.time_limit_min).map(|minutes| Seconds(f64::from(minutes) * 60.0)),
+        settings,
+    )
+}
+
+/// See `surgent.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn surgent_queue_moment() {
+    hook(Hook::SiteFactor, (), || Core::get().queue.move_on(unix_now()));
+}
+
+/// Has the planner look at the cluster where a job was refused by what was seen of it before: it may be different now,
+/// and be so for whoever tries again.
+fn look_again(core: &Core, now: UnixTime, judged: Result<(), Refusal>) -> Result<(), Refusal> {
+    if judged
+        .as_ref()
+        .is_err_and(|refusal| refusal.kind != Kind::Permission)
+        && core.desk().is_stale(now)
+    {
+        core.wake.ring();
+    }
+    judged
+}
+
 fn submitter(request: &abi::surgent_request_view_t) -> Submitter {
     Submitter::new(UserId(request.user_id), UserId(request.by_user_id))
 }
 
-/// Refuses a submission, or a change of `job`.
+/// Tells a user of a submission, or a change of `job`, that is accepted, but as a normal one if a rule is `broken`.
+fn note(
+    answer: &abi::surgent_answer_t,
+    request: &abi::surgent_request_view_t,
+    job: Option<JobId>,
+    broken: Option<Kind>,
+    sentence: &str,
+) {
+    if let Some(kind) = broken {
+        Core::get().audit(Event::MadeNormal {
+            submitter: submitter(request),
+            job,
+            rule: kind.name(),
+            sentence: Text::of(sentence),
+        });
+    }
+    tell(answer, sentence);
+}
+
+/// Refuses a submission, or a change of `job`, for the rule that is `broken`, or for its comment.
 fn refuse(
     answer: &abi::surgent_answer_t,
     request: &abi::surgent_request_view_t,
     job: Option<JobId>,
+    broken: Option<Kind>,
     sentence: &str,
 ) -> c_int {
     Core::get().audit(Event::Refused {
         submitter: submitter(request),
         job,
-        // What the comment says is all that is refused so far.
-        rule: "comment",
+        rule: broken.map_or("comment", Kind::name),
         sentence: Text::of(sentence),
     });
     tell(answer, sentence);
@@ -267,9 +420,11 @@ fn tell(answer: &abi::surgent_answer_t, sentence: &str) {
     }
 }
 
-fn set_admin_comment(answer: &abi::surgent_answer_t, text: &[u8]) {
+type SetText = Option<unsafe extern "C" fn(context: *mut c_void, text: *const c_char)>;
+
+fn set_text(answer: &abi::surgent_answer_t, set: SetText, text: &[u8]) {
     // It came from C strings and our own record, so there is no NUL in it.
-    if let (Some(set), Ok(text)) = (answer.set_admin_comment, CString::new(text)) {
+    if let (Some(set), Ok(text)) = (set, CString::new(text)) {
         // SAFETY: as in `tell`.
         unsafe { set(answer.context, text.as_ptr()) };
     }

@@ -40,6 +40,8 @@ pub enum Hook {
     Priority,
     /// With how much warning?
     Grace,
+    /// How much is added to a waiting job's priority?
+    SiteFactor,
     /// A record from the snapshot.
     Snapshot,
     /// One turn of the planner thread.
@@ -58,6 +60,7 @@ impl Hook {
             Self::Mode => "mode",
             Self::Priority => "priority",
             Self::Grace => "grace",
+            Self::SiteFactor => "site_factor",
             Self::Snapshot => "snapshot",
             Self::Planner => "planner",
         }

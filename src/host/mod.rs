@@ -9,6 +9,7 @@
 
 pub mod abi;
 pub mod act;
+pub mod admission;
 pub mod audit;
 pub mod config;
 pub mod core;
@@ -16,7 +17,9 @@ pub mod exports;
 pub mod gate;
 pub mod guard;
 pub mod logger;
+pub mod people;
 pub mod planner;
+pub mod queue;
 pub mod records;
 pub mod state;
 pub mod users;

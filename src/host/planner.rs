@@ -3,12 +3,13 @@
 //!
 //! Also asleep it does its chores: it sees to changed settings, and writes down what hooks have noted.
 
+use super::admission::Admission;
 use super::audit::Journal;
 use super::config::{ConfigFile, SETTLES_IN};
 use super::core::{Core, Host, unix_now};
 use super::guard::{self, Hook, hook};
 use super::records::{Choice, Records};
-use super::state::StateFile;
+use super::state::{Kept, StateFile};
 use super::users::Users;
 use super::views::{Collector, LockTimes, Tape};
 use super::{abi, act};
@@ -18,6 +19,7 @@ use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
 use crate::policy::notes;
 use crate::policy::plan::Outcome;
+use crate::policy::queue::REFRESH_S;
 use crate::policy::settings::{Mode, Settings};
 use crate::policy::snapshot::SnapshotView;
 use crate::policy::step::{is_idle, step_and_tell};
@@ -39,9 +41,13 @@ const REST_FACTOR: u32 = 10;
 /// And for at least this long.
 const REST_MIN: Duration = Duration::from_millis(10);
 /// A change of `surgent.toml` is noticed after this at the latest: one call of `stat`.
-const CHORES_EVERY: Duration = Duration::from_secs(30);
+const CHORES_EVERY: Duration = Duration::from_secs(10);
 /// Slurm is still loading its state.
 const NOT_READY_AGAIN: Duration = Duration::from_secs(1);
+
+/// Priorities are computed anew so often soon after the start, since Slurm may have been loading its jobs.
+const QUEUE_TURNS_EARLY: u32 = 3;
+const QUEUE_EARLY_S: i64 = 30;
 
 static RUNNING: Mutex<bool> = Mutex::new(false);
 
@@ -63,9 +69,9 @@ fn main() {
     core.wake.listen();
     let mut planner: Option<Planner> = None;
     loop {
-        let limit = planner.as_ref().map_or(Some(Duration::ZERO), Planner::rest);
-        let chores_in = planner.as_ref().map_or(CHORES_EVERY, Planner::chores_in);
-        let rung = core.wake.wait(limit, chores_in);
+        let start = (Duration::ZERO, false);
+        let (limit, asleep) = planner.as_ref().map_or(start, |planner| planner.rest(core));
+        let rung = core.wake.wait(limit, asleep);
         if core.is_stopping() {
             if let Some(planner) = &mut planner {
                 hook(Hook::Planner, (), || planner.write_noted(core));
@@ -88,11 +94,9 @@ fn main() {
             continue;
         };
         let mut current = planner.take().unwrap_or_else(|| Planner::new(&host));
-        let is_time = rung || current.rest() == Some(Duration::ZERO);
         let survived = hook(Hook::Planner, false, || {
-            current.read_settings(core);
-            current.write_noted(core);
-            if is_time {
+            current.do_chores(core);
+            if rung || current.is_due() {
                 current.turn(core, &host);
             }
             true
@@ -114,6 +118,8 @@ enum Next {
     Asleep,
     /// After this, or when woken.
     In(Duration),
+    /// Nothing is under way, but there are urgent jobs to be counted: after this, or when woken.
+    CountIn(Duration),
 }
 
 /// A submission that was announced and whose record is not there yet.
@@ -129,11 +135,14 @@ struct Planner {
     state: Option<StateFile>,
     records: Option<Records>,
     users: Users,
+    admission: Admission,
     book: Option<Book>,
     awaited: Option<Awaited>,
     journal: Option<Journal>,
     /// When to look again; `None` is when woken.
     due: Option<Instant>,
+    /// Whether something is under way.
+    is_busy: bool,
     /// Waiting jobs at whose class the last snapshot looked.
     looked_at: BTreeSet<JobId>,
     /// Not before this are Slurm's locks taken again.
@@ -142,6 +151,9 @@ struct Planner {
     tape: Tape,
     /// What the last look took.
     look_took: LookTimes,
+    /// When priorities were last computed anew, and how often.
+    queue_tried: Option<Instant>,
+    queue_turns: u32,
 }
 
 /// What a look took.
@@ -177,20 +189,69 @@ impl Planner {
         }
     }
 
-    fn rest(&self) -> Option<Duration> {
-        self.due.map(|due| due.saturating_duration_since(Instant::now()))
+    /// For how long to wait at most, and whether nothing is under way.
+    fn rest(&self, core: &Core) -> (Duration, bool) {
+        let due = self.due.map(|due| due.saturating_duration_since(Instant::now()));
+        // Without a file of settings this planner only waits for a shim, or for the end.
+        let queue = self.config.as_ref().and_then(|_| self.queue_rest(core));
+        let rest = [due, queue].into_iter().flatten().min();
+        let chores_in = self.chores_in();
+        (rest.map_or(chores_in, |rest| rest.min(chores_in)), !self.is_busy)
     }
 
     fn rest_for(&mut self, next: Next) {
         self.due = match next {
             Next::Asleep => None,
-            Next::In(time) => Some(Instant::now() + time),
+            Next::In(time) | Next::CountIn(time) => Some(Instant::now() + time),
         };
+        self.is_busy = matches!(next, Next::In(_));
+    }
+
+    fn is_due(&self) -> bool {
+        self.due.is_some_and(|due| due <= Instant::now())
     }
 
     fn chores_in(&self) -> Duration {
         let settling = self.config.as_ref().is_some_and(ConfigFile::is_settling);
         if settling { SETTLES_IN } else { CHORES_EVERY }
+    }
+
+    /// What is to be seen to whether or not an urgent job waits.
+    fn do_chores(&mut self, core: &Core) {
+        let changed = self.read_settings(core);
+        let settings = core.settings.load();
+        let new_people = self.admission.tend(core, &settings);
+        if changed || new_people {
+            self.due = Some(Instant::now());
+        }
+        self.write_noted(core);
+        if changed || self.queue_rest(core) == Some(Duration::ZERO) {
+            self.refresh_queue(core);
+        }
+    }
+
+    /// How long the priorities of waiting jobs are good for; `None` where no plugin computes them.
+    fn queue_rest(&self, core: &Core) -> Option<Duration> {
+        core.queue.reprioritize()?;
+        let every_s = if self.queue_turns < QUEUE_TURNS_EARLY {
+            QUEUE_EARLY_S
+        } else {
+            REFRESH_S
+        };
+        let left = |age_s: f64| Duration::try_from_secs_f64(every_s as f64 - age_s).unwrap_or_default();
+        // Slurm itself may be doing so.
+        let set = core.queue.age_s(unix_now()).map(|age_s| left(age_s.0));
+        let tried = self.queue_tried.map(|at| left(at.elapsed().as_secs_f64()));
+        Some(set.max(tried).unwrap_or_default())
+    }
+
+    fn refresh_queue(&mut self, core: &Core) {
+        if let Some(reprioritize) = core.queue.reprioritize() {
+            // SAFETY: the shim's own function, which stays mapped; this thread holds no lock of Slurm's.
+            unsafe { reprioritize() };
+            self.queue_tried = Some(Instant::now());
+            self.queue_turns = self.queue_turns.saturating_add(1);
+        }
     }
 
     fn turn(&mut self, core: &Core, host: &Arc<Host>) {
@@ -213,7 +274,7 @@ impl Planner {
                 since: Instant::now(),
                 every: LOOK_EVERY_MIN,
             });
-        } else if first && book.campaigns.is_empty() {
+        } else if first && book.campaigns.is_empty() && !settings.admission.counts() {
             // Just loaded, and nothing is under way: whatever waits will be asked about by Slurm.
             self.book = Some(book);
             return Next::Asleep;
@@ -224,7 +285,10 @@ impl Planner {
             return Next::Asleep;
         }
         let next = match self.look(core, host) {
-            Some(facts) => self.decide(core, host, &facts, &settings, &mut book),
+            Some(mut facts) => {
+                self.admission.look(core, &mut facts, &settings, &book);
+                self.decide(core, host, &facts, &settings, &mut book)
+            }
             None => Next::In(NOT_READY_AGAIN),
         };
         self.book = Some(book);
@@ -276,7 +340,7 @@ impl Planner {
         let still_changing: Vec<_> = facts.parked.iter().map(|job| job.id).collect();
         let looked_at = std::mem::take(&mut self.looked_at);
         core.forget_reclass(looked_at.into_iter().filter(|job| !still_changing.contains(job)));
-        self.pace(book, facts)
+        self.pace(core, book, facts, settings)
     }
 
     fn log_times(&self, facts: &Facts, decision: Duration) {
@@ -295,7 +359,7 @@ impl Planner {
         );
     }
 
-    fn pace(&mut self, book: &Book, facts: &Facts) -> Next {
+    fn pace(&mut self, core: &Core, book: &Book, facts: &Facts, settings: &Settings) -> Next {
         let soon = book
             .campaigns
             .iter()
@@ -319,15 +383,21 @@ impl Planner {
         };
         match [under_way, look].into_iter().flatten().min() {
             Some(time) => Next::In(time),
-            None => Next::Asleep,
+            None => match self.admission.look_in(core, facts, settings) {
+                Some(time) => Next::CountIn(time),
+                None => Next::Asleep,
+            },
         }
     }
 
-    fn read_settings(&mut self, core: &Core) {
-        let Some(config) = &mut self.config else { return };
+    /// Whether there are new ones.
+    fn read_settings(&mut self, core: &Core) -> bool {
+        let Some(config) = &mut self.config else {
+            return false;
+        };
         let at_start = config.is_unread();
         let settings = match config.changed() {
-            None => return,
+            None => return false,
             Some(Ok(settings)) => settings,
             Some(Err(sentence)) if at_start => {
                 // The defaults are not what this site wants, and there are no others.
@@ -339,27 +409,34 @@ impl Planner {
             }
             Some(Err(sentence)) => {
                 log::error!("{sentence}; the settings in force stay");
-                return;
+                return false;
             }
         };
         log::info!("settings read; mode {:?}", settings.mode);
         self.users = Users::named(&settings.victims.exempt_users);
+        self.admission.settings_changed(core, &settings);
         core.settings.store(Arc::new(settings));
+        true
     }
 
     fn load_book(&mut self) -> Book {
         let Some(state) = self.state.as_mut() else {
             return Book::default();
         };
-        let book = state.load().map(Book::after_restart);
-        book.unwrap_or_else(|sentence| {
+        let kept = state.load().unwrap_or_else(|sentence| {
             log::error!("{sentence}");
-            Book::default()
-        })
+            Kept::default()
+        });
+        self.admission.load(kept.ledger);
+        kept.book.after_restart()
     }
 
     fn store(&mut self, book: &Book) {
-        if let Some(Err(sentence)) = self.state.as_mut().map(|state| state.store(book)) {
+        if let Some(Err(sentence)) = self
+            .state
+            .as_mut()
+            .map(|state| state.store(book, self.admission.ledger()))
+        {
             log::error!("{sentence}");
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The state file: what Surgent is in the middle of, across restarts of slurmctld.
 
+use crate::policy::admission::ledger::Ledger;
 use crate::policy::book::Book;
 use serde::{Deserialize, Serialize};
 use std::io::{Read as _, Write as _};
@@ -15,13 +16,24 @@ const FORM: u32 = 1;
 struct State {
     form: u32,
     book: Book,
+    #[serde(default)]
+    ledger: Ledger,
+}
+
+/// What is kept.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kept {
+    /// What is under way.
+    pub book: Book,
+    /// What urgent jobs have used.
+    pub ledger: Ledger,
 }
 
 /// `surgent.state` in StateSaveLocation.
 #[derive(Debug)]
 pub struct StateFile {
     path: PathBuf,
-    written: Option<Book>,
+    written: Option<Kept>,
 }
 
 impl StateFile {
@@ -33,26 +45,26 @@ impl StateFile {
         }
     }
 
-    /// What was written last; an empty book where there is no file.
+    /// What was written last; nothing where there is no file.
     ///
     /// # Errors
-    /// A sentence for the log where there is one that cannot be used. Nothing is lost by that: the requests also
-    /// stand in the jobs' records.
-    pub fn load(&mut self) -> Result<Book, String> {
-        let book = self.read().map_err(|error| {
+    /// A sentence for the log where there is one that cannot be used. Of what is under way nothing is lost by that: the
+    /// requests also stand in the jobs' records. What urgent jobs have used is forgotten.
+    pub fn load(&mut self) -> Result<Kept, String> {
+        let kept = self.read().map_err(|error| {
             format!(
-                "{}: {error}; going on from what stands in the jobs' AdminComments",
+                "{}: {error}; going on from what stands in the jobs' AdminComments, and with no urgent GPU-hours used",
                 self.path.display()
             )
         })?;
-        self.written = Some(book.clone());
-        Ok(book)
+        self.written = Some(kept.clone());
+        Ok(kept)
     }
 
-    fn read(&self) -> Result<Book, String> {
+    fn read(&self) -> Result<Kept, String> {
         let file = match std::fs::File::open(&self.path) {
             Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Book::default()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Kept::default()),
             Err(error) => return Err(error.to_string()),
         };
         let mut text = Vec::new();
@@ -63,33 +75,41 @@ impl StateFile {
         if state.form != FORM {
             return Err(format!("its form is {}, this Surgent knows {FORM}", state.form));
         }
-        Ok(state.book)
+        Ok(Kept {
+            book: state.book,
+            ledger: state.ledger,
+        })
     }
 
-    /// Writes `book` unless it is what stands there: to a new file, flushed to disk, then renamed over the old one.
+    /// Writes both unless that is what stands there: to a new file, flushed to disk, then renamed over the old one.
     ///
     /// # Errors
     /// A sentence for the log.
-    pub fn store(&mut self, book: &Book) -> Result<(), String> {
-        if self.written.as_ref() == Some(book) {
+    pub fn store(&mut self, book: &Book, ledger: &Ledger) -> Result<(), String> {
+        let is_written = |kept: &Kept| kept.book == *book && kept.ledger == *ledger;
+        if self.written.as_ref().is_some_and(is_written) {
             return Ok(());
         }
-        self.write(book)
-            .map_err(|error| format!("{} cannot be written: {error}", self.path.display()))?;
-        self.written = Some(book.clone());
-        Ok(())
-    }
-
-    fn write(&self, book: &Book) -> std::io::Result<()> {
         let state = State {
             form: FORM,
             book: book.clone(),
+            ledger: ledger.clone(),
         };
+        self.write(&state)
+            .map_err(|error| format!("{} cannot be written: {error}", self.path.display()))?;
+        self.written = Some(Kept {
+            book: state.book,
+            ledger: state.ledger,
+        });
+        Ok(())
+    }
+
+    fn write(&self, state: &State) -> std::io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let mut file = tempfile::Builder::new()
             .prefix("surgent.state.")
             .tempfile_in(folder)?;
-        file.write_all(&serde_json::to_vec(&state)?)?;
+        file.write_all(&serde_json::to_vec(state)?)?;
         file.as_file().sync_all()?;
         file.persist(&self.path)?;
         Ok(())
@@ -109,14 +129,26 @@ mod tests {
             campaigns: vec![Campaign::new(JobId(7), Vec::new())],
             ..Book::default()
         };
-        StateFile::within(folder.path()).store(&book).unwrap();
-        assert_eq!(StateFile::within(folder.path()).load(), Ok(book));
+        let ledger = Ledger::default();
+        StateFile::within(folder.path()).store(&book, &ledger).unwrap();
+        let kept = Kept { book, ledger };
+        assert_eq!(StateFile::within(folder.path()).load(), Ok(kept));
+    }
+
+    #[test]
+    fn a_file_of_an_older_version_has_no_ledger() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "{\"form\":1,\"book\":{\"promoted\":{\"7\":5}}}";
+        std::fs::write(folder.path().join("surgent.state"), text).unwrap();
+        let kept = StateFile::within(folder.path()).load().unwrap();
+        assert_eq!(kept.book.promoted.len(), 1);
+        assert_eq!(kept.ledger, Ledger::default());
     }
 
     #[test]
     fn a_file_that_is_missing_is_an_empty_book_and_a_damaged_one_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(StateFile::within(folder.path()).load(), Ok(Book::default()));
+        assert_eq!(StateFile::within(folder.path()).load(), Ok(Kept::default()));
         for damaged in ["", "{", "{\"form\":1}", "{\"form\":99,\"book\":{}}"] {
             std::fs::write(folder.path().join("surgent.state"), damaged).unwrap();
             let error = StateFile::within(folder.path()).load().unwrap_err();

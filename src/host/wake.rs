@@ -66,22 +66,16 @@ impl Wake {
         }
     }
 
-    /// Waits for the bell, `limit` at most (for ever without one), but wakes after `chores_in` in any case. Returns whether
-    /// the bell has rung, so that it is time to look.
-    ///
-    /// A planner that was only woken for its chores still counts as asleep.
-    pub fn wait(&self, limit: Option<Duration>, chores_in: Duration) -> bool {
-        self.asleep.store(limit.is_none(), Ordering::Relaxed);
+    /// Waits for the bell, `limit` at most; `asleep` if no urgent job is looked after meanwhile. Returns whether the bell has
+    /// rung, so that it is time to look.
+    pub fn wait(&self, limit: Duration, asleep: bool) -> bool {
+        self.asleep.store(asleep, Ordering::Relaxed);
         if !self.rung.load(Ordering::Acquire) && !self.audit.load(Ordering::Acquire) {
-            std::thread::park_timeout(limit.map_or(chores_in, |limit| limit.min(chores_in)));
+            std::thread::park_timeout(limit);
         }
         self.audit.store(false, Ordering::Release);
-        if !self.rung.load(Ordering::Acquire) {
-            return false;
-        }
         self.asleep.store(false, Ordering::Relaxed);
-        self.rung.store(false, Ordering::Release);
-        true
+        self.rung.swap(false, Ordering::AcqRel)
     }
 
     /// Whether a new job was announced since the last call.

@@ -4,6 +4,7 @@
 use super::place::is_in_step;
 use super::say::say;
 use crate::policy::ids::{ArrayTask, JobId};
+use rustix::process::Pid;
 use std::ffi::OsString;
 use std::str::FromStr;
 use std::time::Duration;
@@ -36,6 +37,8 @@ pub struct JobEnvironment {
     pub ranks: u32,
     /// How often Slurm has started the job again.
     pub restarts: u32,
+    /// The process that Slurm has started, around this one: the batch script, or one of the step's processes.
+    pub task: Option<Pid>,
     /// The least time between two updates of the job's comment, saves aside.
     pub min_interval: Duration,
 }
@@ -71,6 +74,7 @@ impl JobEnvironment {
             restarts: job
                 .and_then(|_| number(&lookup, "SLURM_RESTART_COUNT"))
                 .unwrap_or(0),
+            task: number(&lookup, "SLURM_TASK_PID").and_then(Pid::from_raw),
             min_interval: min_interval(lookup(MIN_INTERVAL_S)),
         }
     }

@@ -35,13 +35,19 @@ impl Follower {
         let length = file.metadata()?.len();
         let appends = fcntl_getfl(output).is_ok_and(|flags| flags.contains(OFlags::APPEND));
         let place = seek(output, SeekFrom::Current(0)).unwrap_or(length);
-        Ok(Self {
+        let begin = if appends { length } else { place.min(length) };
+        Ok(Self::of(stream, file, begin))
+    }
+
+    /// Follows `file` from its byte `begin` on.
+    pub fn of(stream: Stream, file: File, begin: u64) -> Self {
+        Self {
             stream,
             file,
-            read_bytes: if appends { length } else { place.min(length) },
+            read_bytes: begin,
             allowance: Allowance::new(Instant::now()),
             buffer: vec![0; 64 * 1024],
-        })
+        }
     }
 
     /// Reads what has come since; whether there was something. Where too much has come only its end is read.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Follows a training program from inside its job: `surgent run` and `surgent report`.
+//! Follows a training program from inside its job: `surgent run`, `surgent report` and `surgent follow`.
 //!
 //! [`machine`] decides what to do when something happens, [`progress`] what is worth publishing and when; both are
 //! pure. [`shell`] carries it out: it owns the program, and hears of everything through one channel. Whatever talks to
@@ -11,6 +11,8 @@ pub mod drill;
 mod environment;
 mod follow;
 mod machine;
+pub mod onlooker;
+mod others;
 mod output;
 mod place;
 mod program;
@@ -26,6 +28,7 @@ mod say;
 pub mod send;
 mod shell;
 mod signals;
+mod task;
 mod time;
 mod told;
 mod voice;

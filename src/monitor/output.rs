@@ -174,10 +174,10 @@ impl Output {
             // It was readable at the start; if it no longer is, what was read counts.
             let _ = follower.read(&mut reader);
         }
-        Heard {
-            reading: reader.last_reading(),
-            has_saved: reader.take_awaited(),
-        }
+        let mut ended = reader.ended();
+        // Told with the end, and not again.
+        reader.take_awaited();
+        heard(&mut ended)
     }
 
     fn follow(&self, followers: Vec<Follower>) {

@@ -5,6 +5,7 @@
 //! published, because each update of a comment is work for slurmctld.
 
 use super::time::Now;
+use super::told::Stand;
 use crate::policy::directives::{Key, SECONDS_MAX};
 use crate::policy::units::{Seconds, UnixTime};
 use crate::progress::pace::{Pace, Reading};
@@ -56,6 +57,14 @@ impl Progress {
         if epoch.is_some() || epochs.is_some() {
             self.is_wanted |= !self.is_foreseen();
         }
+    }
+
+    /// The program's output said, at the time `at`, where it stands.
+    pub fn stand(&mut self, stand: &Stand, at: Duration) {
+        if stand.counts_anew {
+            self.begin_anew(stand.epochs);
+        }
+        self.report(Some(stand.epoch), stand.epochs, at);
     }
 
     /// The program saved, of its own accord.

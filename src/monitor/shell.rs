@@ -332,11 +332,7 @@ impl<'a> Shell<'a> {
         let Some(stand) = self.told.read(&heard.reading, has_succeeded) else {
             return actions;
         };
-        if stand.counts_anew {
-            self.progress.begin_anew(stand.epochs);
-        }
-        self.progress
-            .report(Some(stand.epoch), stand.epochs, now.monotonic);
+        self.progress.stand(&stand, now.monotonic);
         if stand.ends_epoch {
             actions.extend(self.machine.on(Event::Progressed, now));
         }

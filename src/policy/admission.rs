@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What happens to a job when it is submitted or changed.
 
-use super::directives::{self, Urgency};
+pub mod applicant;
+pub mod ask;
+pub mod desk;
+pub mod ledger;
+pub mod review;
+pub mod rules;
+pub mod settings;
+pub mod usage;
+
+use self::rules::Refusal;
+use self::settings::Refuse;
+use super::directives::{self, Urgency, UrgencyOption};
 use super::record::Record;
 use super::settings::Mode;
 use super::units::{Seconds, UnixTime};
+use std::borrow::Cow;
 
 /// Priority of an urgent job: above what the ordinary priority plugins give, below Slurm's own special values.
 pub const URGENT_PRIORITY: u32 = 0xffff_f000;
@@ -42,6 +54,8 @@ pub struct Submission<'a> {
     pub batch: bool,
     /// It is a component of a heterogeneous job.
     pub component: Option<Component>,
+    /// What `--urgency` says.
+    pub option: UrgencyOption<'a>,
 }
 
 /// Which component of a heterogeneous job is submitted.
@@ -56,6 +70,8 @@ pub enum Component {
 /// What to change in a submission; the default is nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Admission {
+    /// The new comment.
+    pub comment: Option<Vec<u8>>,
     /// The new AdminComment.
     pub admin_comment: Option<Vec<u8>>,
     /// The new priority.
@@ -63,36 +79,72 @@ pub struct Admission {
     /// Make it requeueable.
     pub requeue: bool,
     /// A sentence for its user.
-    pub note: Option<&'static str>,
+    pub note: Option<String>,
+}
+
+/// Who decides whether a job may be urgent, and what becomes of one that may not.
+pub struct Door<'a> {
+    /// What becomes of it.
+    pub refuse: Refuse,
+    /// Asked at most once, and only about a job that would be urgent; told whether it is urgent already.
+    pub judge: &'a mut dyn FnMut(bool) -> Result<(), Refusal>,
 }
 
 /// Looks at a submission. A job without directives is left exactly as it is.
 ///
 /// # Errors
-/// A sentence for the user, where the comment has malformed directives.
-pub fn submit(job: &Submission<'_>, now: UnixTime, mode: Mode) -> Result<Admission, String> {
-    let comment = job.comment.unwrap_or_default();
-    if mode == Mode::Off || comment.is_empty() {
+/// A sentence for the user, where the comment has malformed directives, `--urgency` contradicts it, or the job may not be
+/// urgent.
+pub fn submit(job: &Submission<'_>, now: UnixTime, mode: Mode, door: Door<'_>) -> Result<Admission, String> {
+    let given = job.comment.unwrap_or_default();
+    if mode == Mode::Off || (given.is_empty() && job.option.value.is_none()) {
         return Ok(Admission::default());
     }
-    let directives = directives::parse(comment).map_err(|error| error.to_string())?;
+    let comment = job.option.write_into(given).map_err(|error| error.to_string())?;
+    let directives = directives::parse(&comment).map_err(|error| error.to_string())?;
     if directives.is_empty() {
         return Ok(Admission::default());
     }
-    let class = directives.urgency.unwrap_or(Urgency::Normal);
+    let touch = mode == Mode::On;
+    let mut class = directives.urgency.unwrap_or(Urgency::Normal);
+    let mut note = None;
+    if touch && class == Urgency::Urgent {
+        match (door.judge)(false) {
+            // Once is enough for all components.
+            Ok(()) => note = (job.component == Some(Component::First)).then(|| HET_NOTE.to_owned()),
+            Err(refusal) => {
+                note = Some(made_normal(&refusal, door.refuse)?);
+                class = Urgency::Normal;
+            }
+        }
+    }
     let record = Record {
         first: Some(now),
         ..Record::new(class)
     };
-    let touch = mode == Mode::On;
     let urgent = class == Urgency::Urgent;
     Ok(Admission {
+        comment: match comment {
+            Cow::Owned(written) => Some(written),
+            Cow::Borrowed(_) => None,
+        },
         admin_comment: Some(record.write_into(job.admin_comment.unwrap_or_default())),
         priority: (touch && urgent && !job.held).then_some(urgent_priority(job.component.is_some())),
         requeue: touch && !urgent && job.batch && job.requeue_unset,
-        // Once is enough for all components.
-        note: (touch && urgent && job.component == Some(Component::First)).then_some(HET_NOTE),
+        note,
     })
+}
+
+/// What its user is told of a job that is made normal.
+///
+/// # Errors
+/// What he is told where it is refused instead.
+fn made_normal(refusal: &Refusal, refuse: Refuse) -> Result<String, String> {
+    let sentence = &refusal.sentence;
+    match refuse {
+        Refuse::Reject => Err(format!("{sentence}; without urgency=urgent it would be accepted")),
+        Refuse::Normal => Ok(format!("{sentence}; so this is a normal job")),
+    }
 }
 
 /// A change that somebody asks for, and the job as it is.
@@ -106,6 +158,8 @@ pub struct Change<'a> {
     pub current_admin_comment: Option<&'a [u8]>,
     /// It waits.
     pub pending: bool,
+    /// Its account, QOS, partition or size is to change.
+    pub alters: bool,
 }
 
 /// What to do about a change; the default is to let it pass.
@@ -117,18 +171,21 @@ pub struct Amendment {
     pub reclass: bool,
     /// The planner has to look: something that it reads has changed.
     pub wake: bool,
+    /// A sentence for its user.
+    pub note: Option<String>,
 }
 
 /// Looks at a change.
 ///
 /// # Errors
-/// A sentence for the user, where the new comment has malformed or impossible directives.
-pub fn modify(change: &Change<'_>, now: UnixTime, mode: Mode) -> Result<Amendment, String> {
+/// A sentence for the user, where the new comment has malformed or impossible directives, or the job may not be urgent.
+pub fn modify(change: &Change<'_>, now: UnixTime, mode: Mode, door: Door<'_>) -> Result<Amendment, String> {
     if mode == Mode::Off {
         return Ok(Amendment::default());
     }
     let record = change.current_admin_comment.and_then(Record::read);
     let mut amendment = Amendment::default();
+    let mut wants = record.as_ref().map(|record| record.class);
     if let Some(comment) = change.comment {
         let directives = directives::parse(comment).map_err(|error| error.to_string())?;
         let class = record.as_ref().map_or(Urgency::Normal, |record| record.class);
@@ -140,7 +197,9 @@ pub fn modify(change: &Change<'_>, now: UnixTime, mode: Mode) -> Result<Amendmen
             ));
         }
         if change.pending {
-            amendment.reclass = directives.urgency.unwrap_or(Urgency::Normal) != class;
+            let wanted = directives.urgency.unwrap_or(Urgency::Normal);
+            amendment.reclass = wanted != class;
+            wants = Some(wanted);
         } else if directives.urgency == Some(Urgency::Urgent) && class != Urgency::Urgent {
             return Err(
                 "the urgency of a job cannot be raised once it runs; it would protect nothing but itself"
@@ -148,6 +207,20 @@ pub fn modify(change: &Change<'_>, now: UnixTime, mode: Mode) -> Result<Amendmen
             );
         }
         amendment.wake = amendment.reclass || record.is_some() || !directives.is_empty();
+    }
+    let is_urgent = record
+        .as_ref()
+        .is_some_and(|record| record.class == Urgency::Urgent);
+    let matters = change.pending && wants == Some(Urgency::Urgent) && (!is_urgent || change.alters);
+    if mode == Mode::On
+        && matters
+        && let Err(refusal) = (door.judge)(is_urgent)
+    {
+        if is_urgent {
+            return Err(format!("{}; the job stays as it is", refusal.sentence));
+        }
+        amendment.note = Some(made_normal(&refusal, door.refuse)?);
+        amendment.reclass = false;
     }
     if let (Some(asked), Some(record)) = (change.admin_comment, record)
         && Record::read(asked).is_none()

@@ -413,10 +413,12 @@ impl<'a> Advance<'a> {
     fn settle(&mut self, campaign: &mut Campaign) {
         let urgent = campaign.urgent;
         let facts = self.facts;
-        let may_restart = match campaign.phase {
-            Phase::Saving | Phase::Open { .. } | Phase::Requeued { .. } => false,
+        let (stopped, may_restart) = match campaign.phase {
+            Phase::Saving | Phase::Open { .. } | Phase::Requeued { .. } => (facts.now, false),
             // The nodes were cleared, and the credentials revoked, before this phase began.
-            Phase::Releasing { since } | Phase::GivenUp { since } => facts.now - since >= RESTART_AFTER_S,
+            Phase::Releasing { since } | Phase::GivenUp { since } => {
+                (since, facts.now - since >= RESTART_AFTER_S)
+            }
         };
         let actions = &mut *self.actions;
         campaign.victims.retain(|asked| {
@@ -440,7 +442,7 @@ impl<'a> Advance<'a> {
                     (true, false) => {
                         actions.push(Action::Restore {
                             job: asked.job,
-                            urgent,
+                            stop: asked.stop(urgent, stopped),
                             delayed: false,
                         });
                         true
@@ -459,7 +461,7 @@ impl<'a> Advance<'a> {
                     if recorded && !job.completing && may_restart {
                         actions.push(Action::Restore {
                             job: asked.job,
-                            urgent,
+                            stop: asked.stop(urgent, stopped),
                             delayed: job.begin > facts.now,
                         });
                     }

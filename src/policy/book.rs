@@ -7,6 +7,7 @@
 use super::audit::Told;
 use super::directives::SaveSignal;
 use super::ids::{JobId, NodeIndex};
+use super::record::Stop;
 use super::request::Request;
 use super::units::UnixTime;
 use serde::{Deserialize, Serialize};
@@ -20,8 +21,8 @@ pub struct Book {
     pub campaigns: Vec<Campaign>,
     /// Urgent jobs that fit by themselves and that Slurm has yet to start.
     pub fitting: BTreeMap<JobId, Fitting>,
-    /// Urgent jobs that were put at the head of the queue again, and when: their users had held and released them.
-    pub promoted: BTreeMap<JobId, UnixTime>,
+    /// Urgent jobs that were put forward in the queue: their users had held and released them, or their order says so.
+    pub promoted: BTreeMap<JobId, Promotion>,
     /// The last thing logged about an urgent job, so that it is logged once.
     pub said: BTreeMap<JobId, String>,
     /// What the audit has told already.
@@ -39,6 +40,15 @@ impl Book {
         }
         self
     }
+}
+
+/// An urgent job that was put forward in the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Promotion {
+    /// When.
+    pub at: UnixTime,
+    /// The priority that it was to get.
+    pub place: u32,
 }
 
 /// An urgent job that fits on free resources.
@@ -207,6 +217,13 @@ impl Asked {
         }
     }
 
+    /// How it was stopped, at `at`.
+    pub fn stop(&self, urgent: JobId, at: UnixTime) -> Stop {
+        // Of a request that was taken up from the job's record it is not known which run it went to.
+        let saved = (self.start != UnixTime(0)).then_some(self.saved.is_some());
+        Stop { urgent, at, saved }
+    }
+
     /// Nothing more is awaited of it.
     pub fn ready(&self) -> bool {
         self.saved.is_some() || self.signal.is_none()
@@ -259,8 +276,8 @@ pub enum Action {
     Restore {
         /// Whom.
         job: JobId,
-        /// Who it made way for.
-        urgent: JobId,
+        /// How it was stopped.
+        stop: Stop,
         /// It waits for a date that Slurm set when it requeued it.
         delayed: bool,
     },
@@ -272,8 +289,8 @@ pub enum Action {
         class: super::directives::Urgency,
         /// It is held: only its class is changed.
         held: bool,
-        /// It is a component of a heterogeneous job.
-        het: bool,
+        /// The priority that it is to have if it is urgent.
+        place: u32,
     },
     /// Write into the urgent job's record whom it waits for; nobody, once it runs.
     ShowWait {

@@ -95,7 +95,7 @@ impl Rates<'_> {
             .min(self.victims.priority_max);
         let preempted = job.record.as_ref().map_or(0, |record| record.preempted);
         Cost {
-            resources: self.resources(job),
+            resources: job.gpus(self.gres, self.victims.cpu_weight),
             lost_s: lost.0,
             lost_by: lost.1,
             confidence: progress.map(|progress| progress.confidence),
@@ -133,15 +133,6 @@ impl Rates<'_> {
             }
             (None, Some(typical_s)) => (least(typical_s, running_s), LossRule::MedianOfOthers),
             (None, None) => (running_s, LossRule::SinceStart),
-        }
-    }
-
-    fn resources(&self, job: &RunningJob) -> f64 {
-        let held = job.held();
-        match self.gres.total_of(&held, "gpu") {
-            0 => f64::from(held.cpus) * self.victims.cpu_weight,
-            // Exact: nobody has 2^53 GPUs.
-            gpus => gpus as f64,
         }
     }
 }

@@ -5,7 +5,7 @@ use super::belief::Belief;
 use super::directives::{SaveKind, SaveSignal, Urgency};
 use super::facts::RunningJob;
 use super::labels::Name;
-use super::settings::{Settings, Unsavable};
+use super::settings::{Settings, Unsavable, VictimSettings};
 use super::units::{Seconds, UnixTime};
 use serde::{Deserialize, Serialize};
 use smallvec::{SmallVec, smallvec};
@@ -43,6 +43,8 @@ pub enum Refusal {
     ExemptPartition,
     /// It has only just started.
     BelowMinRuntime,
+    /// It was preempted, and its run since then is shorter than it is due: `min_runtime_s`, and as much again for each time.
+    RestartedRecently,
     /// It ends by itself in a moment.
     NearlyDone,
     /// It was stopped often enough.
@@ -78,6 +80,7 @@ impl fmt::Display for Refusal {
             Self::ExemptQos => "exempt_qos",
             Self::ExemptPartition => "exempt_partition",
             Self::BelowMinRuntime => "below_min_runtime",
+            Self::RestartedRecently => "restarted_recently",
             Self::NearlyDone => "nearly_done",
             Self::MaxPreemptions => "max_preemptions",
             Self::MalformedComment => "malformed_comment",
@@ -126,6 +129,7 @@ pub fn examine(
     let traits = &job.traits;
     let victims = &settings.victims;
     let labels = &job.labels;
+    let preempted = job.record.as_ref().map_or(0, |record| record.preempted);
     let rules = [
         (job.class() == Urgency::Urgent, Refusal::Urgent),
         (traits.completing, Refusal::Completing),
@@ -151,20 +155,24 @@ pub fn examine(
         ),
         (now - job.start < victims.min_runtime_s, Refusal::BelowMinRuntime),
         (
+            now - job.start < due_runtime_s(preempted, victims),
+            Refusal::RestartedRecently,
+        ),
+        (
             job.end.is_some_and(|end| end - now < victims.nearly_done_s),
             Refusal::NearlyDone,
         ),
-        (
-            job.record
-                .as_ref()
-                .is_some_and(|record| record.preempted >= victims.max_preemptions),
-            Refusal::MaxPreemptions,
-        ),
+        (preempted >= victims.max_preemptions, Refusal::MaxPreemptions),
     ];
     if let Some((_, refusal)) = rules.iter().find(|(protects, _)| *protects) {
         return Err(*refusal);
     }
     save_ways(job, belief, patience_over, settings)
+}
+
+/// How long a job that was preempted so often is left alone once it runs again.
+fn due_runtime_s(preempted: u32, victims: &VictimSettings) -> Seconds {
+    Seconds(victims.min_runtime_s.0 * (1.0 + f64::from(preempted)))
 }
 
 fn is_among(label: &Option<Name>, exempt: &[String]) -> bool {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What is known of the cluster at one moment: all that a plan may depend on.
 
+pub use super::admission::applicant::Application;
 use super::directives::{Directives, Urgency};
 use super::ids::{ArrayTask, JobId, NodeIndex, UserId};
 use super::labels::Labels;
@@ -23,6 +24,9 @@ pub struct Facts {
     pub waiting: Vec<WaitingJob>,
     /// Waiting jobs that once were asked to make way, or whose class is to be looked at again.
     pub parked: Vec<ParkedJob>,
+    /// Urgent jobs that have ended and that Slurm has not forgotten.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ended: Vec<EndedJob>,
     /// Names of the generic resources that `Amounts` refer to.
     pub gres: GresTable,
 }
@@ -36,6 +40,7 @@ impl Facts {
             running: Vec::new(),
             waiting: Vec::new(),
             parked: Vec::new(),
+            ended: Vec::new(),
             gres: GresTable::default(),
         }
     }
@@ -134,6 +139,9 @@ pub struct RunningJob {
     /// See [`Labels`].
     #[serde(default)]
     pub labels: Labels,
+    /// When it was submitted, or last requeued.
+    #[serde(default)]
+    pub submit: Option<UnixTime>,
     /// When this run of it began; tells this run from the next.
     pub start: UnixTime,
     /// When its time limit ends it; `None` without a limit.
@@ -159,6 +167,21 @@ impl RunningJob {
         self.record
             .as_ref()
             .map_or(Urgency::Normal, |record| record.class)
+    }
+
+    /// Whether it is urgent.
+    pub fn is_urgent(&self) -> bool {
+        self.class() == Urgency::Urgent
+    }
+
+    /// The GPUs that it holds; where it has none its CPUs, each of which counts as `cpu_weight` GPUs.
+    pub fn gpus(&self, gres: &GresTable, cpu_weight: f64) -> f64 {
+        let held = self.held();
+        match gres.total_of(&held, "gpu") {
+            0 => f64::from(held.cpus) * cpu_weight,
+            // Exact: nobody has 2^53 GPUs.
+            gpus => gpus as f64,
+        }
     }
 
     /// All that it holds on all nodes.
@@ -196,11 +219,30 @@ pub struct WaitingJob {
     /// Which component of a heterogeneous job it is.
     #[serde(default)]
     pub het: Option<Component>,
+    /// The `priority` that its user gives it, 0 to 100.
+    #[serde(default)]
+    pub worth: Option<u8>,
+    /// What decides whether it may be urgent; `None` where that is not asked.
+    #[serde(default)]
+    pub application: Option<Application>,
     /// Surgent's record of it.
     pub record: Option<Record>,
     /// The whole AdminComment.
     #[serde(with = "super::snapshot::text", default)]
     pub admin_comment: Vec<u8>,
+}
+
+/// An urgent job that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndedJob {
+    /// Its id.
+    pub id: JobId,
+    /// The array that it was of.
+    pub array: Option<JobId>,
+    /// When its last run began.
+    pub start: UnixTime,
+    /// When that ended.
+    pub end: UnixTime,
 }
 
 /// Which component of a heterogeneous job a waiting job is.
@@ -241,6 +283,12 @@ pub enum Hindrance {
     HetJob,
     /// It is still being cleaned up from its last run.
     Completing,
+    /// It is not, or no longer, among those who may be urgent.
+    AdmissionPermission,
+    /// There are as many urgent jobs before it as there may be.
+    AdmissionLimit,
+    /// The budget of urgent jobs is used up.
+    AdmissionBudget,
     /// Something else; Slurm knows the reason.
     Other,
 }
@@ -265,6 +313,9 @@ pub struct ParkedJob {
     pub het: bool,
     /// The class that its comment asks for now; `None` where the comment is malformed.
     pub wanted: Option<Urgency>,
+    /// What decides whether it may become urgent; `None` where it does not ask for that.
+    #[serde(default)]
+    pub application: Option<Application>,
     /// Surgent's record of it.
     pub record: Option<Record>,
     /// The whole AdminComment.

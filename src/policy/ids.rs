@@ -25,6 +25,11 @@ pub struct NodeIndex(pub u32);
 #[serde(transparent)]
 pub struct UserId(pub u32);
 
+/// The number of a group of users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct GroupId(pub u32);
+
 /// One task of a job array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ArrayTask {

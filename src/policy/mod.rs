@@ -26,6 +26,7 @@ pub mod outlook;
 pub mod party;
 pub mod places;
 pub mod plan;
+pub mod queue;
 pub mod record;
 pub mod request;
 pub mod resources;

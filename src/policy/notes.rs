@@ -6,6 +6,7 @@ use super::eligibility::Refusal;
 use super::facts::{Facts, Hindrance};
 use super::ids::JobId;
 use super::plan::{Plan, Victim, Wait};
+use super::record::Stop;
 use super::units::UnixTime;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -111,9 +112,19 @@ pub fn blocked(urgent: JobId, hindrance: Hindrance) -> String {
         Hindrance::Constraints => "no node is as it asks for",
         Hindrance::HetJob => "not all components of this heterogeneous job are urgent and wait",
         Hindrance::Completing => "its last run is still being cleaned up",
+        Hindrance::AdmissionPermission => "it may not be urgent by [admission] in surgent.toml",
+        Hindrance::AdmissionLimit => {
+            "there are as many urgent jobs before it as [admission] in surgent.toml allows"
+        }
+        Hindrance::AdmissionBudget => "the budget of urgent GPU-hours is used up",
         Hindrance::Other => "Slurm names a reason that free nodes do not mend (see its Reason in squeue)",
     };
     format!("job {urgent} waits: {why}; nobody is stopped for that")
+}
+
+/// The rule by which an urgent job may not be planned for, or a job may not become urgent.
+pub fn not_admitted(job: JobId, rule: &str) -> String {
+    format!("job {job} may not be urgent now: {rule}")
 }
 
 /// A victim has saved.
@@ -210,7 +221,8 @@ pub fn asked(job: JobId, urgent: JobId, how: &str, deadline: &str) -> String {
 }
 
 /// A victim was stopped and has been given its place back.
-pub fn restored(job: JobId, urgent: JobId, delayed: bool) -> String {
+pub fn restored(job: JobId, stop: Stop, delayed: bool) -> String {
+    let urgent = stop.urgent;
     match delayed {
         true => format!("job {job} was requeued for job {urgent}; job {job} may start again at once"),
         false => format!("job {job} was requeued for job {urgent}"),

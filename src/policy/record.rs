@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Surgent's own record in a job's AdminComment.
 //!
-//! `surgent{class=urgent first=1764410000 ask=17 asked=1764413600 deadline=1764413660 preempted=1 by=17 waits_for=3,4}`
+//! `surgent{class=urgent first=1764410000 ask=17 asked=1764413600 deadline=1764413660 preempted=1 by=17 stopped=1764413640
+//! saved=yes waits_for=3,4}`
 //!
 //! It is the first thing in AdminComment, `class` is the first thing in it, and its fields are separated by one blank.
 //! AdminComment is for administrators, who may have written something there: what stands behind the record is theirs
@@ -36,13 +37,15 @@ const WAITS_FOR_MAX: usize = 1024;
 const UNKNOWN_MAX_BYTES: usize = 2048;
 
 /// The keys that this version writes behind `class`.
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 9] = [
     "first",
     "ask",
     "asked",
     "deadline",
     "preempted",
     "by",
+    "stopped",
+    "saved",
     "waits_for",
 ];
 
@@ -63,10 +66,25 @@ pub struct Record {
     pub preempted: u32,
     /// The urgent job that preempted it last.
     pub by: Option<JobId>,
+    /// When that was.
+    pub stopped: Option<UnixTime>,
+    /// Whether it had saved for it; `None` where that is not known.
+    pub saved: Option<bool>,
     /// The jobs whose resources this urgent job waits for. Only the first 1,024 are written.
     pub waits_for: Vec<JobId>,
     /// Fields that a newer version wrote, as key and value, in their order. At most 2,048 bytes of them are written.
     pub unknown: Vec<(String, String)>,
+}
+
+/// A job was stopped for an urgent one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// For whom.
+    pub urgent: JobId,
+    /// When.
+    pub at: UnixTime,
+    /// Whether it had saved; `None` where that is not known any more.
+    pub saved: Option<bool>,
 }
 
 impl Record {
@@ -80,6 +98,8 @@ impl Record {
             deadline: None,
             preempted: 0,
             by: None,
+            stopped: None,
+            saved: None,
             waits_for: Vec::new(),
             unknown: Vec::new(),
         }
@@ -111,6 +131,14 @@ impl Record {
             }
         }
         Some(record)
+    }
+
+    /// Notes that the job was stopped for an urgent one.
+    pub fn note_stop(&mut self, stop: Stop) {
+        self.preempted = self.preempted.saturating_add(1);
+        self.by = Some(stop.urgent);
+        self.stopped = Some(stop.at);
+        self.saved = stop.saved;
     }
 
     /// `admin_comment` with this record at its beginning, in the place of the one that was there.
@@ -145,6 +173,8 @@ impl Record {
             "deadline" => self.deadline = time(value),
             "preempted" => self.preempted = value.parse().unwrap_or(0),
             "by" => self.by = job(value),
+            "stopped" => self.stopped = time(value),
+            "saved" => self.saved = yes_or_no(value),
             "waits_for" => {
                 let jobs = value.split(',').take(WAITS_FOR_MAX).map(job);
                 self.waits_for = jobs.collect::<Option<_>>().unwrap_or_default();
@@ -163,6 +193,12 @@ impl Display for Record {
         write_field(f, "deadline", self.deadline)?;
         write_field(f, "preempted", Some(self.preempted).filter(|&times| times > 0))?;
         write_field(f, "by", self.by)?;
+        write_field(f, "stopped", self.stopped)?;
+        write_field(
+            f,
+            "saved",
+            self.saved.map(|saved| if saved { "yes" } else { "no" }),
+        )?;
         let mut before = " waits_for=";
         for job in self.waits_for.iter().take(WAITS_FOR_MAX) {
             write!(f, "{before}{job}")?;
@@ -194,6 +230,14 @@ fn time(value: &str) -> Option<UnixTime> {
 
 fn job(value: &str) -> Option<JobId> {
     u32::from_str(value).ok().map(JobId)
+}
+
+fn yes_or_no(value: &str) -> Option<bool> {
+    match value {
+        "yes" => Some(true),
+        "no" => Some(false),
+        _ => None,
+    }
 }
 
 /// What stands between the braces of the record at the beginning of `text`.

@@ -4,8 +4,12 @@
 mod check;
 mod place;
 
+use super::admission::settings::AdmissionSettings;
+use super::queue::QueueSettings;
+
 use super::units::Seconds;
 pub use check::Fault;
+pub(super) use check::{check_names, within};
 use serde::{Deserialize, Serialize};
 
 /// All settings; a file that sets nothing gives the defaults.
@@ -18,6 +22,10 @@ pub struct Settings {
     pub victims: VictimSettings,
     /// How urgent jobs are served.
     pub urgent: UrgentSettings,
+    /// In what order jobs wait.
+    pub queue: QueueSettings,
+    /// Who may be urgent.
+    pub admission: AdmissionSettings,
     /// How Slurm's own commands are run.
     pub commands: CommandSettings,
     /// What is kept of decisions.

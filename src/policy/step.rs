@@ -6,7 +6,7 @@
 
 use super::admission::urgent_priority;
 use super::advance::{Advance, GIVEN_UP_S, RELEASING_MAX_S, behind_gate, release, say};
-use super::book::{Action, Asked, Book, Campaign, Fitting, Phase, Stance};
+use super::book::{Action, Asked, Book, Campaign, Fitting, Phase, Promotion, Stance};
 use super::decision::{Decision, Listener};
 use super::directives::Urgency;
 use super::eligibility::Refusal;
@@ -18,6 +18,7 @@ use super::notes;
 use super::outlook::Outlook;
 use super::party::Party;
 use super::plan::{Constraints, Outcome, Plan};
+use super::queue;
 use super::record::Record;
 use super::settings::{Mode, Settings};
 use super::units::{Seconds, UnixTime};
@@ -48,7 +49,7 @@ pub fn step_and_tell(
     adopt(book, facts);
     if settings.mode == Mode::On {
         actions.extend(reclass(facts));
-        promote(book, facts, &mut actions);
+        promote(book, facts, settings, &mut actions);
     } else {
         // What was begun before the mode changed is called off.
         for campaign in &mut book.campaigns {
@@ -196,7 +197,7 @@ fn reclass(facts: &Facts) -> impl Iterator<Item = Action> {
             job: job.id,
             class: wanted,
             held: job.held,
-            het: job.het,
+            place: urgent_priority(job.het),
         })
     })
 }
@@ -403,24 +404,30 @@ fn hurry(book: &mut Book, urgent: &Party<'_>, facts: &Facts, settings: &Settings
     }
 }
 
-/// Puts urgent jobs back at the head of the queue. What their victims leave would else go to whoever stands before them.
-fn promote(book: &mut Book, facts: &Facts, actions: &mut Vec<Action>) {
+/// Puts urgent jobs where they belong at the head of the queue. What their victims leave would else go to whoever stands
+/// before them.
+fn promote(book: &mut Book, facts: &Facts, settings: &Settings, actions: &mut Vec<Action>) {
     for job in &facts.waiting {
-        let het = job.het.is_some();
-        if job.blocked || job.priority >= urgent_priority(het) {
+        let gate_open = book
+            .campaigns
+            .iter()
+            .any(|campaign| campaign.urgent == job.id && matches!(campaign.phase, Phase::Open { .. }));
+        let place = queue::place(job, gate_open, facts.now, settings);
+        if job.blocked || job.priority >= place {
             continue;
         }
         let rested = book
             .promoted
             .get(&job.id)
-            .is_none_or(|at| facts.now - *at >= PROMOTE_EVERY_S);
+            .is_none_or(|last| place > last.place || facts.now - last.at >= PROMOTE_EVERY_S);
         if rested {
-            book.promoted.insert(job.id, facts.now);
+            let at = facts.now;
+            book.promoted.insert(job.id, Promotion { at, place });
             actions.push(Action::Reclass {
                 job: job.id,
                 class: Urgency::Urgent,
                 held: false,
-                het,
+                place,
             });
         }
     }

@@ -10,6 +10,7 @@ mod bars;
 mod cursor;
 mod duration;
 mod epochs;
+mod format;
 mod keys;
 mod lines;
 mod marks;
@@ -30,6 +31,7 @@ mod words;
 pub use lines::PASSED_OVER;
 pub use reading::Reading;
 
+use format::Format;
 use keys::Keys;
 use lines::{Lines, Piece};
 use pattern::Pattern;
@@ -107,6 +109,11 @@ impl Reader {
         self.lines[stream as usize].pass_over();
     }
 
+    /// What comes next on this output is the beginning of a line.
+    pub fn begin(&mut self, stream: Stream) {
+        self.lines[stream as usize].forget();
+    }
+
     /// The program was started again.
     pub fn restart(&mut self) {
         self.lines.iter_mut().for_each(Lines::forget);
@@ -120,11 +127,16 @@ impl Reader {
 
     /// What is known if nothing more comes: the last line counts although its end is missing.
     pub fn last_reading(&self) -> Reading {
-        let mut digest = self.digest.clone();
+        self.ended().reading()
+    }
+
+    /// As it is if nothing more comes, without harm to what is known if something does.
+    pub fn ended(&self) -> Self {
+        let mut ended = self.clone();
         for lines in &self.lines {
-            lines.rest(|piece| digest.piece(piece));
+            lines.rest(|piece| ended.digest.piece(piece));
         }
-        digest.tracker.reading()
+        ended
     }
 }
 
@@ -248,7 +260,7 @@ fn timm(text: &[u8]) -> Option<Sight> {
     cursor.skip(b" ", 12);
     let ratio = cursor.ratio()?;
     Some(Sight {
-        format: if is_swin { "Swin" } else { "timm" },
+        format: Format::named(if is_swin { "Swin" } else { "timm" }),
         epoch: Some(Epoch {
             number,
             means: Means::Inside,

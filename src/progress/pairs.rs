@@ -5,9 +5,12 @@
 
 use super::cursor::Cursor;
 use super::duration;
+use super::format::Format;
 use super::sight::{Base, Epoch, Means, Scope, Sight, Steps, Times};
 use super::words::has;
 use bstr::ByteSlice;
+
+const HUGGING_FACE: Format = Format::named("Hugging Face Trainer");
 
 const TOTAL_EPOCHS: [&str; 5] = [
     "epochs",
@@ -106,10 +109,10 @@ pub fn read(text: &[u8]) -> Option<Sight> {
         (None, None) => None,
     };
     let format = match () {
-        () if is_huggingface => "Hugging Face Trainer",
-        () if has(text, "\"current_steps\"") => "LLaMA-Factory",
-        () if text.contains(&b'"') => "JSON lines",
-        () => "dictionaries",
+        () if is_huggingface => HUGGING_FACE,
+        () if has(text, "\"current_steps\"") => Format::named("LLaMA-Factory"),
+        () if text.contains(&b'"') => Format::named("JSON lines"),
+        () => Format::named("dictionaries"),
     };
     Some(Sight {
         format,
@@ -123,7 +126,7 @@ pub fn read(text: &[u8]) -> Option<Sight> {
 
 fn huggingface(number: f64, text: &[u8]) -> Option<Sight> {
     has(text, "_runtime'").then_some(Sight {
-        format: "Hugging Face Trainer",
+        format: HUGGING_FACE,
         epoch: Some(Epoch {
             number,
             means: Means::Completed,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A pattern of the user's own, for output that no reader knows.
 
+use super::format::Format;
 use super::sight::{Base, Epoch, Means, Scope, Sight, Steps, Times};
 use regex::bytes::{Captures, Regex, RegexBuilder};
 use std::str::FromStr;
@@ -87,7 +88,7 @@ impl Pattern {
             _ => Scope::Unknown,
         };
         let sight = Sight {
-            format: "pattern",
+            format: Format::named("pattern"),
             epoch,
             epochs: number("epochs").filter(|epochs| *epochs > 0.0),
             steps: number("step").map(|done| Steps {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What one line says of a training's progress.
 
+use super::format::Format;
+
 /// What was seen in one line. Nothing is filled in that the line does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sight {
-    /// What kind of line it is, for people.
-    pub format: &'static str,
+    /// What kind of line it is.
+    pub format: Format,
     /// Which epoch it speaks of.
     pub epoch: Option<Epoch>,
     /// Epochs in all, as printed beside the epoch.

@@ -3,6 +3,7 @@
 //! lower case.
 
 use super::cursor::{Cursor, Ratio, begins_word};
+use super::format::Format;
 use super::sight::{Base, Epoch, Means, Scope, Sight, Steps, Times};
 use super::words::{has, is_evaluation};
 use super::{duration, rates};
@@ -87,7 +88,7 @@ pub fn read(text: &[u8]) -> Option<Sight> {
         .or_else(|| general(text))
 }
 
-fn sight(format: &'static str, done: f64, total: Option<f64>) -> Sight {
+fn sight(format: Format, done: f64, total: Option<f64>) -> Sight {
     Sight {
         format,
         steps: Some(Steps {
@@ -113,16 +114,16 @@ fn general(text: &[u8]) -> Option<Sight> {
     let rest = &text[at..];
     let is_detectron = has(rest, "total_loss:") && has(text, "eta:");
     let format = match () {
-        () if is_detectron => "detectron2",
-        () if has(text, "elapsed time per iteration") => "Megatron-LM",
-        () if has(text, "iter(train)") => "mmengine",
-        () if rest.starts_with(b"iter") && has(rest, "mfu") => "nanoGPT",
-        () => "step lines",
+        () if is_detectron => Format::named("detectron2"),
+        () if has(text, "elapsed time per iteration") => Format::named("Megatron-LM"),
+        () if has(text, "iter(train)") => Format::named("mmengine"),
+        () if rest.starts_with(b"iter") && has(rest, "mfu") => Format::named("nanoGPT"),
+        () => Format::STEP_LINES,
     };
     let done = ratio.done + if is_detectron { 1.0 } else { 0.0 };
     let mut sight = sight(format, done, ratio.total);
     // Of the epoch, where one is under way.
-    if format == "step lines" && !rest.starts_with(b"global") && !has(text, "[batch=") {
+    if format == Format::STEP_LINES && !rest.starts_with(b"global") && !has(text, "[batch=") {
         sight.steps = sight.steps.map(|steps| Steps {
             scope: Scope::Unknown,
             ..steps
@@ -169,8 +170,8 @@ fn rounds(text: &[u8]) -> Option<Sight> {
     }
     let name_end = rest.find_byte(b':')?;
     match has(&rest[..name_end], "'s ") {
-        true => Some(sight("LightGBM", round, None)),
-        false if has(&rest[..name_end], "-") => Some(sight("XGBoost", round + 1.0, None)),
+        true => Some(sight(Format::named("LightGBM"), round, None)),
+        false if has(&rest[..name_end], "-") => Some(sight(Format::named("XGBoost"), round + 1.0, None)),
         false => None,
     }
 }
@@ -182,7 +183,7 @@ fn catboost(text: &[u8]) -> Option<Sight> {
     if !cursor.take(b":\tlearn:") {
         return None;
     }
-    let mut sight = sight("CatBoost", round + 1.0, None);
+    let mut sight = sight(Format::named("CatBoost"), round + 1.0, None);
     let behind = |word: &str| {
         cursor
             .rest()
@@ -202,7 +203,7 @@ fn marian(text: &[u8]) -> Option<Sight> {
     if !cursor.take(b" : up. ") {
         return None;
     }
-    let mut sight = sight("Marian", cursor.whole()?, None);
+    let mut sight = sight(Format::named("Marian"), cursor.whole()?, None);
     sight.epoch = Some(Epoch {
         number,
         means: Means::Inside,
@@ -222,7 +223,7 @@ fn clu(text: &[u8]) -> Option<Sight> {
     if cursor.at() != at {
         return None;
     }
-    let mut sight = sight("Flax (CLU)", step, None);
+    let mut sight = sight(Format::named("Flax (CLU)"), step, None);
     sight.times.step_s = rates::step_s(&text[at..]);
     Some(sight)
 }
@@ -235,5 +236,5 @@ fn table_row(text: &[u8]) -> Option<Sight> {
         return None;
     }
     let step = cursor.skip(b" |", 40).whole()?;
-    Some(sight("Stable-Baselines3", step, None))
+    Some(sight(Format::named("Stable-Baselines3"), step, None))
 }

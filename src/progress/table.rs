@@ -3,6 +3,7 @@
 
 use super::cursor::Cursor;
 use super::duration;
+use super::format::Format;
 use super::sight::{Base, Epoch, Means, Scope, Sight, Steps, Times};
 use bstr::ByteSlice;
 
@@ -53,8 +54,8 @@ impl Table {
         let time_cell = heading.time.and_then(|time| cells().nth(time));
         Some(Sight {
             format: match heading.separator {
-                b' ' => "fastai",
-                _ => "table of comma-separated values",
+                b' ' => Format::named("fastai"),
+                _ => Format::named("table of comma-separated values"),
             },
             epoch: Some(Epoch {
                 number,

@@ -26,7 +26,7 @@ void surgent_host_log(uint32_t level, const char *line)
 		slurm_log_var(slurm_level(level), "%s", line);
 }
 
-int surgent_host_attach(uint32_t shim, int (*snapshot)(const surgent_sink_t *sink), void (*nudge)(void))
+int surgent_host_attach(uint32_t shim, surgent_offers_t offers)
 {
 	/* Static, since init() may come again and the core may keep the functions, though not the strings. */
 	static surgent_host_t host;
@@ -51,8 +51,9 @@ int surgent_host_attach(uint32_t shim, int (*snapshot)(const surgent_sink_t *sin
 		.slurm_conf = slurm_conf.slurm_conf,
 		.state_dir = slurm_conf.state_save_location,
 		.log = surgent_host_log,
-		.snapshot = snapshot,
-		.nudge = nudge,
+		.snapshot = offers.snapshot,
+		.nudge = offers.nudge,
+		.reprioritize = offers.reprioritize,
 	};
 	if (surgent_attach(&host)) {
 		surgent_host_log(SURGENT_LOG_ERROR,

@@ -5,11 +5,18 @@
 
 #include "surgent.h"
 
+/* What this shim can do for the core, as in surgent_host_t; each may be NULL. */
+typedef struct surgent_offers {
+	int (*snapshot)(const surgent_sink_t *sink);
+	void (*nudge)(void);
+	void (*reprioritize)(void);
+} surgent_offers_t;
+
 /*
- * Offers this slurmctld to the core; the body of a shim's init(). `snapshot` and `nudge` may be NULL.
+ * Offers this slurmctld to the core; the body of a shim's init().
  * Returns SLURM_SUCCESS, or SLURM_ERROR after a log line that says why.
  */
-int surgent_host_attach(uint32_t shim, int (*snapshot)(const surgent_sink_t *sink), void (*nudge)(void));
+int surgent_host_attach(uint32_t shim, surgent_offers_t offers);
 
 /* Writes one line to Slurm's log, whatever characters are in it. Any thread. */
 void surgent_host_log(uint32_t level, const char *line);

@@ -5,11 +5,14 @@
  * Slurm calls these hooks while it holds its own locks (job_modify: the job write lock), so nothing here takes one.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "compat.h"
 #include "host.h"
 #include "identity.h"
+#include "sentinels.h"
 #include "surgent.h"
+#include "urgency_option.h"
 #include "views.h"
 
 SURGENT_IDENTITY("job_submit/surgent", "Surgent: directives of training jobs and urgent jobs");
@@ -61,6 +64,11 @@ static void set_admin_comment(void *context, const char *text)
 	replace_text(&((target_t *)context)->desc->admin_comment, text);
 }
 
+static void set_comment(void *context, const char *text)
+{
+	replace_text(&((target_t *)context)->desc->comment, text);
+}
+
 static void set_priority(void *context, uint32_t priority)
 {
 	((target_t *)context)->desc->priority = priority;
@@ -80,10 +88,81 @@ static surgent_answer_t answer_to(target_t *target)
 		.set_admin_comment = set_admin_comment,
 		.set_priority = set_priority,
 		.set_requeue = set_requeue,
+		.set_comment = set_comment,
 	};
 }
 
-static surgent_request_view_t request_of(const job_desc_msg_t *desc, uint32_t owner_id, uint32_t by_user_id)
+/* The partition lock is held: Slurm has it in both hooks. */
+static const char *default_partition(void)
+{
+	return default_part_loc ? default_part_loc->name : NULL;
+}
+
+static surgent_ask_view_t ask_of(const job_desc_msg_t *desc)
+{
+	return (surgent_ask_view_t){
+		.size = sizeof(surgent_ask_view_t),
+		.group_id = surgent_u32(desc->group_id),
+		.min_nodes = surgent_u32_given(desc->min_nodes),
+		.tasks = surgent_u32_given(desc->num_tasks),
+		.tasks_per_node = surgent_u16_given(desc->ntasks_per_node),
+		.cpus_per_task = surgent_u16_given(desc->cpus_per_task),
+		.min_cpus = surgent_u32_given(desc->min_cpus),
+		.time_limit_min = surgent_u32_given(desc->time_limit),
+		.array_waiting = SURGENT_NONE32,
+		.array_at_once = SURGENT_NONE32,
+		.array = desc->array_inx,
+		.account = desc->account,
+		.qos = desc->qos,
+		.partition = desc->partition,
+		.default_partition = default_partition(),
+		.tres_per_node = desc->tres_per_node,
+		.tres_per_job = desc->tres_per_job,
+		.tres_per_socket = desc->tres_per_socket,
+		.tres_per_task = desc->tres_per_task,
+	};
+}
+
+/* Its QOS record belongs to the association manager, whose lock is not held here. */
+static surgent_ask_view_t ask_of_job(const job_record_t *job)
+{
+	const job_details_t *details = job->details;
+	const job_array_struct_t *array = job->array_recs;
+	surgent_ask_view_t ask = {
+		.size = sizeof(surgent_ask_view_t),
+		.group_id = job->group_id,
+		.min_nodes = SURGENT_NONE32,
+		.tasks = SURGENT_NONE32,
+		.tasks_per_node = SURGENT_NONE32,
+		.cpus_per_task = SURGENT_NONE32,
+		.min_cpus = SURGENT_NONE32,
+		.time_limit_min = surgent_u32(job->time_limit),
+		.array_waiting = SURGENT_NONE32,
+		.array_at_once = SURGENT_NONE32,
+		.account = job->account,
+		.partition = job->partition,
+		.tres_per_node = job->tres_per_node,
+		.tres_per_job = job->tres_per_job,
+		.tres_per_socket = job->tres_per_socket,
+		.tres_per_task = job->tres_per_task,
+	};
+
+	if (details) {
+		ask.min_nodes = surgent_u32_given(details->min_nodes);
+		ask.tasks = surgent_u32_given(details->num_tasks);
+		ask.tasks_per_node = surgent_u16_given(details->ntasks_per_node);
+		ask.cpus_per_task = surgent_u16_given(details->cpus_per_task);
+		ask.min_cpus = surgent_u32_given(details->min_cpus);
+	}
+	if (array && array->task_cnt) {
+		ask.array_waiting = array->task_cnt;
+		ask.array_at_once = surgent_startable_tasks(job);
+	}
+	return ask;
+}
+
+static surgent_request_view_t request_of(const job_desc_msg_t *desc, uint32_t owner_id, uint32_t by_user_id,
+					 const surgent_ask_view_t *ask)
 {
 	return (surgent_request_view_t){
 		.size = sizeof(surgent_request_view_t),
@@ -96,7 +175,26 @@ static surgent_request_view_t request_of(const job_desc_msg_t *desc, uint32_t ow
 		.by_user_id = by_user_id,
 		.comment = desc->comment,
 		.admin_comment = desc->admin_comment,
+		.ask = ask,
 	};
+}
+
+/* The user's side makes this list, by spank_surgent.so or by hand. */
+static void view_urgency_option(const job_desc_msg_t *desc, surgent_request_view_t *view)
+{
+	const char begin[] = SURGENT_URGENCY_ENTRY "=";
+
+	for (uint32_t at = 0; desc->spank_job_env && at < desc->spank_job_env_size; at++) {
+		const char *entry = desc->spank_job_env[at];
+
+		if (!entry || strncmp(entry, begin, sizeof(begin) - 1))
+			continue;
+		entry += sizeof(begin) - 1;
+		if (!view->urgency_option)
+			view->urgency_option = entry;
+		else if (strcmp(view->urgency_option, entry))
+			view->urgency_option_other = entry;
+	}
 }
 
 /* EINVAL: the commands do not try again on it, and its text is true of a refused directive. */
@@ -107,7 +205,7 @@ static int slurm_result(int verdict)
 
 SURGENT_HOOK extern int init(void)
 {
-	return surgent_host_attach(SURGENT_SHIM_JOB_SUBMIT, NULL, NULL);
+	return surgent_host_attach(SURGENT_SHIM_JOB_SUBMIT, (surgent_offers_t){ 0 });
 }
 
 SURGENT_HOOK extern void fini(void)
@@ -119,8 +217,10 @@ SURGENT_HOOK extern int job_submit(job_desc_msg_t *desc, uint32_t submit_uid, ch
 {
 	target_t target = { .desc = desc, .user_message = err_msg };
 	const surgent_answer_t answer = answer_to(&target);
-	const surgent_request_view_t request = request_of(desc, desc->user_id, submit_uid);
+	const surgent_ask_view_t ask = ask_of(desc);
+	surgent_request_view_t request = request_of(desc, desc->user_id, submit_uid, &ask);
 
+	view_urgency_option(desc, &request);
 	return slurm_result(surgent_job_submit(&request, &answer));
 }
 
@@ -128,7 +228,9 @@ static int modify(job_desc_msg_t *desc, const job_record_t *job, uint32_t submit
 {
 	target_t target = { .desc = desc, .user_message = err_msg, .job_id = SURGENT_JOB_ID(job) };
 	const surgent_answer_t answer = answer_to(&target);
-	const surgent_request_view_t change = request_of(desc, job->user_id, submit_uid);
+	const surgent_ask_view_t asked = ask_of(desc);
+	const surgent_ask_view_t ask = ask_of_job(job);
+	const surgent_request_view_t change = request_of(desc, job->user_id, submit_uid, &asked);
 	const surgent_subject_view_t subject = {
 		.size = sizeof(subject),
 		.job_id = SURGENT_JOB_ID(job),
@@ -136,6 +238,7 @@ static int modify(job_desc_msg_t *desc, const job_record_t *job, uint32_t submit
 		.user_id = job->user_id,
 		.comment = job->comment,
 		.admin_comment = job->admin_comment,
+		.ask = &ask,
 	};
 
 	return slurm_result(surgent_job_modify(&change, &subject, &answer));

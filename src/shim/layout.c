@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 #define SIZES(X)                                                                                                    \
-	X(gres) X(node_view) X(holding) X(gres_request) X(choice) X(job_view) X(sink) X(host) X(answer) X(request_view)       \
-		X(subject_view) X(pair_view)
+	X(gres) X(node_view) X(holding) X(gres_request) X(choice) X(job_view) X(sink) X(host) X(answer) X(ask_view)           \
+		X(request_view) X(subject_view) X(pair_view) X(queue_view)
 
 #define DECLARE(name) size_t surgent_layout_##name(void);
 #define DEFINE(name)                                                                                                \

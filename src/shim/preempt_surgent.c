@@ -6,8 +6,6 @@
  * Slurm asks preempt_p_preemptable() of every job it knows for every job that waits, and the mode from many threads
  * at once: only numbers are passed on, and nothing here allocates, locks, logs or walks a list.
  */
-#include <string.h>
-
 #include "compat.h"
 #include "host.h"
 #include "identity.h"
@@ -19,7 +17,9 @@ SURGENT_IDENTITY("preempt/surgent", "Surgent: preemption by the state of trainin
 
 SURGENT_HOOK extern int init(void)
 {
-	return surgent_host_attach(SURGENT_SHIM_PREEMPT, surgent_snapshot, surgent_nudge);
+	const surgent_offers_t offers = { .snapshot = surgent_snapshot, .nudge = surgent_nudge };
+
+	return surgent_host_attach(SURGENT_SHIM_PREEMPT, offers);
 }
 
 SURGENT_HOOK extern void fini(void)
@@ -36,13 +36,6 @@ SURGENT_HOOK extern bool preempt_p_job_preempt_check(job_queue_rec_t *preemptor,
 	(void)preemptor;
 	(void)preemptee;
 	return false;
-}
-
-/* Never false for an urgent job; the core looks more closely. */
-static bool may_be_urgent(const job_record_t *job)
-{
-	return job->admin_comment &&
-	       !strncmp(job->admin_comment, SURGENT_URGENT_MARK, sizeof(SURGENT_URGENT_MARK) - 1);
 }
 
 /* By itself, so that what it puts on the stack is not put there by each call of the hook. */
@@ -75,7 +68,7 @@ SURGENT_HOOK extern bool preempt_p_preemptable(job_record_t *preemptee, job_reco
 	 * Nearly every question ends here. One field of the preemptee is read, since the caches hold few of its record's
 	 * lines, and the core has nothing to say.
 	 */
-	if (!preemptee->preempt_time && !may_be_urgent(preemptor))
+	if (!preemptee->preempt_time && !surgent_view_is_urgent(preemptor))
 		return false;
 	return ask_core(preemptee, preemptor);
 }

@@ -5,6 +5,7 @@
 #include "gres_views.h"
 #include "reservations.h"
 #include "sentinels.h"
+#include "views.h"
 
 #define GO_ON 0
 #define STOP (-1)
@@ -50,19 +51,6 @@ static void view_numbers(const job_details_t *details, surgent_job_view_t *view)
 	view->request_cpus_per_core = usable_cpus_per_core(details);
 	view->request_sockets = details->mc_ptr ? surgent_u16_given(details->mc_ptr->sockets_per_node) : SURGENT_NONE32;
 	view->expands_job_id = details->expanding_jobid;
-}
-
-static uint32_t startable_tasks(const job_record_t *job)
-{
-	const job_array_struct_t *array = job->array_recs;
-	uint32_t free_slots;
-
-	if (!array || !array->task_cnt)
-		return 1;
-	if (!array->max_run_tasks)
-		return array->task_cnt;
-	free_slots = array->max_run_tasks > array->tot_run_tasks ? array->max_run_tasks - array->tot_run_tasks : 0;
-	return free_slots < array->task_cnt ? free_slots : array->task_cnt;
 }
 
 /* --- where --- */
@@ -178,7 +166,8 @@ bool surgent_view_request(const job_record_t *job, surgent_arena_t *arena, surge
 {
 	const job_details_t *details = job->details;
 
-	view->array_tasks = startable_tasks(job);
+	view->array_tasks = surgent_startable_tasks(job);
+	view->array_waiting = job->array_recs && job->array_recs->task_cnt ? job->array_recs->task_cnt : 1;
 	/* Its partition was deleted: there is no node that it may use. */
 	if (!job->part_ptr)
 		view->hindrance = SURGENT_HINDRANCE_PARTITION;

@@ -92,7 +92,7 @@ static bool matters(const job_record_t *job, uint32_t state)
 	case SURGENT_STATE_PENDING:
 		return (job->job_state & JOB_COMPLETING) || has_text(job->comment) || has_text(job->admin_comment);
 	default:
-		return (job->job_state & JOB_COMPLETING) != 0;
+		return (job->job_state & JOB_COMPLETING) || surgent_view_is_urgent(job);
 	}
 }
 

@@ -132,7 +132,20 @@ static uint32_t job_flags(const job_record_t *job)
 	}
 }
 
-static uint32_t time_limit_min(const job_record_t *job)
+uint32_t surgent_startable_tasks(const job_record_t *job)
+{
+	const job_array_struct_t *array = job->array_recs;
+	uint32_t free_slots;
+
+	if (!array || !array->task_cnt)
+		return 1;
+	if (!array->max_run_tasks)
+		return array->task_cnt;
+	free_slots = array->max_run_tasks > array->tot_run_tasks ? array->max_run_tasks - array->tot_run_tasks : 0;
+	return free_slots < array->task_cnt ? free_slots : array->task_cnt;
+}
+
+uint32_t surgent_view_time_limit_min(const job_record_t *job)
 {
 	if (job->time_limit == NO_VAL && job->part_ptr)
 		return surgent_u32(job->part_ptr->max_time);
@@ -150,11 +163,12 @@ surgent_job_view_t surgent_view_job(const job_record_t *job)
 		.het_job_offset = job->het_job_id ? job->het_job_offset : 0,
 		.het_components = job->het_job_list ? (uint32_t)slurm_list_count(job->het_job_list) : 0,
 		.user_id = job->user_id,
+		.group_id = job->group_id,
 		.state = surgent_view_state(job),
 		.flags = job_flags(job),
 		.priority = job->priority,
 		.restart_count = job->restart_cnt,
-		.time_limit_min = time_limit_min(job),
+		.time_limit_min = surgent_view_time_limit_min(job),
 		.hindrance = surgent_view_hindrance(job),
 		.submit_time = job->details ? job->details->submit_time : 0,
 		.begin_time = job->details ? job->details->begin_time : 0,

@@ -3,6 +3,8 @@
 #ifndef SURGENT_VIEWS_H
 #define SURGENT_VIEWS_H
 
+#include <string.h>
+
 #include "compat.h"
 #include "surgent.h"
 
@@ -14,6 +16,18 @@ uint32_t surgent_view_restart_flags(const job_record_t *job);
 
 /* SURGENT_HINDRANCE_* of a pending job. */
 uint32_t surgent_view_hindrance(const job_record_t *job);
+
+/* How long it may run, or SURGENT_NONE32. */
+uint32_t surgent_view_time_limit_min(const job_record_t *job);
+/* How many jobs of an array that a record stands for may start now; 1 for a job that is no array. */
+uint32_t surgent_startable_tasks(const job_record_t *job);
+
+/* Whether the job is urgent by Surgent's own record of it. Never false for an urgent job; the core looks more closely. */
+static inline bool surgent_view_is_urgent(const job_record_t *job)
+{
+	return job->admin_comment &&
+	       !strncmp(job->admin_comment, SURGENT_URGENT_MARK, sizeof(SURGENT_URGENT_MARK) - 1);
+}
 
 /* Whether the job was suspended by hand: it keeps its memory and generic resources, and its CPUs are free. */
 bool surgent_view_is_stopped(const job_record_t *job);

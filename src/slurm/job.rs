@@ -47,6 +47,11 @@ pub enum JobError {
     /// There is no such job.
     #[error("there is no job {0}")]
     NoSuchJob(String),
+    /// No job is named so.
+    #[error(
+        "{0:?} names no job; write its number as squeue shows it, such as 17, or 17_4 for a task of an array"
+    )]
+    NotAName(String),
 }
 
 /// A job at one moment.
@@ -96,12 +101,9 @@ impl Job {
     pub fn find(name: &str, environment: Environment) -> Result<Self, JobError> {
         let is_name = |byte: u8| byte.is_ascii_digit() || byte == b'_';
         if name.is_empty() || !name.bytes().all(is_name) {
-            return Err(JobError::NoSuchJob(name.to_owned()));
+            return Err(JobError::NotAName(name.to_owned()));
         }
-        let unknown = Self::new(JobId(0), None, environment);
-        let format = "%A %F %K";
-        let args = ["--noheader", "--states=all", "--jobs", name, "--format", format];
-        let listed = match unknown.command("squeue", &args.map(OsString::from), READ_LIMIT) {
+        let listed = match squeue(name, "--format", "%A %F %K", &environment) {
             Ok(listed) => listed,
             Err(JobError::Command(error)) if error.to_string().contains("Invalid job id") => {
                 return Err(JobError::NoSuchJob(name.to_owned()));
@@ -111,7 +113,7 @@ impl Job {
         let listed = String::from_utf8_lossy(&listed).into_owned();
         let mut jobs = listed.lines().filter_map(job_in);
         let first = jobs.next().ok_or_else(|| JobError::NoSuchJob(name.to_owned()))?;
-        let found = Self::new(first.0, first.1, unknown.environment);
+        let found = Self::new(first.0, first.1, environment);
         match jobs.next() {
             None => Ok(found),
             Some(_) => Err(JobError::Several {
@@ -133,15 +135,7 @@ impl Job {
     /// As [`Job::comment`].
     pub fn look(&self) -> Result<Look, JobError> {
         let format = format!("{BEFORE_ID}%A{BEFORE_COMMENT}%T %S %k{BEHIND_COMMENT}");
-        let args = [
-            "--noheader",
-            "--states=all",
-            "--jobs",
-            &self.id.to_string(),
-            "--format",
-            &format,
-        ];
-        let listed = self.command("squeue", &args.map(OsString::from), READ_LIMIT)?;
+        let listed = self.squeue("--format", &format)?;
         let text = comment_in(&listed, self.id).ok_or(JobError::NotListed(self.id))?;
         let mut words = text.splitn(3, |&byte| byte == b' ');
         let mut word = || words.next().unwrap_or_default();
@@ -180,7 +174,7 @@ impl Job {
     /// Within 2 s, where squeue does not answer or does not list the job.
     pub fn comment(&self) -> Result<Vec<u8>, JobError> {
         let format = format!("{BEFORE_ID}%A{BEFORE_COMMENT}%k{BEHIND_COMMENT}");
-        let listed = self.squeue("--format", format)?;
+        let listed = self.squeue("--format", &format)?;
         comment_in(&listed, self.id).ok_or(JobError::NotListed(self.id))
     }
 
@@ -191,7 +185,7 @@ impl Job {
     /// As [`Job::comment`].
     pub fn admin_comment(&self) -> Result<Vec<u8>, JobError> {
         let format = format!("JobID:{ID_WIDTH},admin_comment:{ADMIN_COMMENT_WIDTH}");
-        let listed = self.squeue("--Format", format)?;
+        let listed = self.squeue("--Format", &format)?;
         admin_comment_in(&listed, self.id).ok_or(JobError::NotListed(self.id))
     }
 
@@ -223,24 +217,32 @@ impl Job {
         Ok(())
     }
 
-    fn squeue(&self, option: &str, format: String) -> Result<Vec<u8>, JobError> {
-        let args = [
-            "--noheader".into(),
-            "--jobs".into(),
-            self.id.to_string().into(),
-            option.into(),
-            format.into(),
-        ];
-        self.command("squeue", &args, READ_LIMIT)
+    fn squeue(&self, option: &str, format: &str) -> Result<Vec<u8>, JobError> {
+        squeue(&self.id.to_string(), option, format, &self.environment)
     }
 
     fn command(&self, name: &str, args: &[OsString], limit: Duration) -> Result<Vec<u8>, JobError> {
-        let bounds = Bounds {
-            limit,
-            stop: &|| false,
-        };
-        Ok(run(name.as_ref(), args, &self.environment, &bounds)?)
+        command(name, args, limit, &self.environment)
     }
+}
+
+/// What squeue prints of the jobs of this name, in whatever state, in this format.
+fn squeue(name: &str, option: &str, format: &str, environment: &Environment) -> Result<Vec<u8>, JobError> {
+    let args = ["--noheader", "--states=all", "--jobs", name, option, format];
+    command("squeue", &args.map(OsString::from), READ_LIMIT, environment)
+}
+
+fn command(
+    name: &str,
+    args: &[OsString],
+    limit: Duration,
+    environment: &Environment,
+) -> Result<Vec<u8>, JobError> {
+    let bounds = Bounds {
+        limit,
+        stop: &|| false,
+    };
+    Ok(run(name.as_ref(), args, environment, &bounds)?)
 }
 
 /// The job in one line of `%A %F %K`: its number, and array and task where it is of one.

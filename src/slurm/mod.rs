@@ -3,4 +3,5 @@
 #![forbid(unsafe_code)]
 
 pub mod command;
+pub mod config;
 pub mod job;

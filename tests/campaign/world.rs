@@ -276,11 +276,10 @@ impl World {
                 self.rewrite(job, forget);
                 self.events.push(format!("call off {job}"));
             }
-            Action::Restore { job, urgent, .. } => {
+            Action::Restore { job, stop, .. } => {
                 self.rewrite(job, |record| {
                     forget(record);
-                    record.preempted += 1;
-                    record.by = Some(urgent);
+                    record.note_stop(stop);
                 });
                 if let State::Pending { begin } = &mut self.jobs.get_mut(&job.0).unwrap().state {
                     *begin = self.now;
@@ -434,6 +433,7 @@ impl World {
                     labels: job.labels.clone(),
                     start: UnixTime(*start),
                     end: None,
+                    submit: None,
                     preempt_time: None,
                     traits: JobTraits {
                         batch: true,
@@ -455,6 +455,7 @@ impl World {
                     let record = job.record();
                     if record.as_ref().is_some_and(|record| record.ask.is_some()) {
                         facts.parked.push(ParkedJob {
+                            application: None,
                             id,
                             array: None,
                             begin: UnixTime(*begin),
@@ -470,6 +471,7 @@ impl World {
                         .is_some_and(|record| record.class == Urgency::Urgent)
                     {
                         facts.waiting.push(WaitingJob {
+                            application: None,
                             id,
                             priority: surgent::policy::admission::urgent_priority(job.het.is_some()),
                             submit: UnixTime(job.submit),
@@ -477,6 +479,7 @@ impl World {
                             hindrance: job.hindrance,
                             tasks: 1,
                             het: job.het,
+                            worth: None,
                             tested: self.now > job.submit + 1,
                             request: Request {
                                 user: Some(UserId(1001)),

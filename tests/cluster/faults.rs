@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A panic in any hook must leave slurmctld answering, with Slurm's own behaviour.
 
-use crate::scene::{four, quick, urgent};
-use crate::support::{Cluster, LIMIT, Outcome, places};
+use crate::scene::{by_factors, four, quick, urgent};
+use crate::support::{Builder, Cluster, LIMIT, Outcome, places};
 use crate::{on_cluster, skips};
 
 /// Runs `scene` with a core in which `hook` panics each time; the log must tell of it and slurmctld be well after.
 fn with_fault(hook: &str, scene: impl FnOnce(&mut Cluster) -> Outcome) -> Outcome {
+    with_fault_on(quick(), hook, scene)
+}
+
+/// The same on a cluster like this.
+fn with_fault_on(setup: Builder, hook: &str, scene: impl FnOnce(&mut Cluster) -> Outcome) -> Outcome {
     if skips() {
         return Ok(());
     }
-    let setup = quick()
+    let setup = setup
         .plugins(places::plugins_with_faults()?)
         .controller_env("SURGENT_FAULT", hook);
     on_cluster(setup, |cluster| {
@@ -70,6 +75,15 @@ fn in_job_modify() -> Outcome {
 #[test]
 fn in_preemptable() -> Outcome {
     with_fault("preemptable", full_cluster)
+}
+
+#[test]
+fn in_site_factor() -> Outcome {
+    with_fault_on(by_factors(quick()), "site_factor", |cluster| {
+        let job = cluster.sbatch(&["--hold", "--comment=epochs=12"], "true")?;
+        cluster.ask("scontrol", &["release", &job.to_string()])?;
+        cluster.wait_for_state(job, "COMPLETED", LIMIT)
+    })
 }
 
 #[test]

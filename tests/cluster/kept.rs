@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// The file with the facts behind the plan for `urgent`, once the log tells of it.
-fn kept(cluster: &Cluster, urgent: JobId) -> Outcome<PathBuf> {
+pub fn kept(cluster: &Cluster, urgent: JobId) -> Outcome<PathBuf> {
     let sentence = format!("the facts behind the plan for job {urgent} are in ");
     cluster.wait_until("the log to name the kept facts", LIMIT, |cluster| {
         let line = cluster.logged(&[&sentence]);
@@ -20,7 +20,7 @@ fn kept(cluster: &Cluster, urgent: JobId) -> Outcome<PathBuf> {
 }
 
 /// What `surgent plan` says of a copy of the file elsewhere, in an environment that knows no cluster.
-fn plan_again(file: &PathBuf, urgent: JobId) -> Outcome<Value> {
+pub fn plan_again(file: &PathBuf, urgent: JobId) -> Outcome<Value> {
     let elsewhere = tempfile::tempdir().map_err(|error| error.to_string())?;
     let copy = elsewhere.path().join("facts.json");
     fs::copy(file, &copy).map_err(|error| format!("{}: {error}", file.display()))?;

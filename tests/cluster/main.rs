@@ -5,21 +5,28 @@
 #[allow(dead_code, unused_imports, reason = "the demo uses the rest")]
 mod support;
 
+mod admission;
 mod audit;
+mod check;
 mod comments;
 mod drill;
 mod faults;
+mod follow;
 mod harness;
 mod heterogeneous;
 mod interruptions;
 mod kept;
 mod latency;
+mod launchers;
+mod order;
+mod programs;
 mod reclass;
 mod saving;
 mod scene;
 mod shapes;
 mod story;
 mod traps;
+mod urgency_option;
 mod victims;
 
 use std::io::Write;

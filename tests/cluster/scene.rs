@@ -7,11 +7,28 @@ use crate::support::{Builder, Cluster, JobId, LIMIT, Outcome, Training};
 pub const TOML: &str =
     "[victims]\nmin_runtime_s = 1\nnearly_done_s = 1\nsave_deadline_s = 20\nsave_s = 1\nrestart_s = 2\n";
 
+/// A script that saves when asked, at once, and stays.
+pub const SAVER: &str = r#"
+me=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}
+save() { scontrol update JobId=${me:-$SLURM_JOB_ID} Comment="signal=USR1@batch ${PRIORITY:+priority=$PRIORITY }saved=$(date +%s)"; }
+trap save USR1
+sleep 100000 &
+echo "$SLURM_JOB_ID up restart ${SLURM_RESTART_COUNT:-0}"
+while kill -0 $!; do wait $!; done
+"#;
+
 /// A cluster with short deadlines that schedules at once.
 pub fn quick() -> Builder {
     Cluster::builder()
         .toml(TOML)
         .conf("SchedulerParameters=batch_sched_delay=0")
+}
+
+/// The same with priorities from factors, of which Surgent's is the only one.
+pub fn by_factors(builder: Builder) -> Builder {
+    builder
+        .conf("PriorityType=priority/multifactor")
+        .conf("PrioritySiteFactorPlugin=site_factor/surgent")
 }
 
 /// A training job by name and number.
@@ -122,7 +139,12 @@ pub fn assert_finishes_whole(cluster: &Cluster, trainee: &Trainee) -> Outcome {
         "{} ended without being finished",
         trainee.name
     );
-    assert_eq!(steps.lost(), 0, "{} did steps again", trainee.name);
+    assert_eq!(
+        (steps.lost(), steps.repeated()),
+        (0, 0),
+        "{} did steps again",
+        trainee.name
+    );
     assert!(steps.complete(), "{} left steps out", trainee.name);
     Ok(())
 }

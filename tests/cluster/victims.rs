@@ -211,7 +211,8 @@ fn two_urgent_jobs_at_once_share_no_victim() -> Outcome {
 }
 
 /// Waits until the log says that nobody can make way for `urgent`, for the reason given.
-fn wait_for_refusal(cluster: &Cluster, urgent: JobId, reason: &str) -> Outcome {
+/// Waits until the log tells that nobody may be stopped for `urgent`, and this reason among others.
+pub fn wait_for_refusal(cluster: &Cluster, urgent: JobId, reason: &str) -> Outcome {
     let sentence = format!("surgent: job {urgent} waits: no set of jobs that may be stopped makes it fit");
     cluster.wait_for(
         &format!("{sentence:?} with {reason:?} in the log"),

@@ -18,12 +18,12 @@ fn record() -> impl Strategy<Value = Record> {
     let request = (option::of(job()), time(), time());
     let rest = (
         any::<u32>(),
-        option::of(job()),
+        (option::of(job()), time(), option::of(any::<bool>())),
         vec(job(), 0..5),
         vec(unknown, 0..3),
     );
     (class, time(), request, rest).prop_map(|(class, first, (ask, asked, deadline), rest)| {
-        let (preempted, by, waits_for, unknown) = rest;
+        let (preempted, (by, stopped, saved), waits_for, unknown) = rest;
         Record {
             class,
             first,
@@ -32,6 +32,8 @@ fn record() -> impl Strategy<Value = Record> {
             deadline,
             preempted,
             by,
+            stopped,
+            saved,
             waits_for,
             unknown,
         }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Plays slurmctld: calls the core's exported functions as a shim does, with good and with hostile views.
 
+mod admission;
+
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
@@ -37,6 +39,7 @@ fn host() -> surgent_host_t {
         log: Some(log),
         snapshot: None,
         nudge: None,
+        reprioritize: None,
     }
 }
 
@@ -50,6 +53,7 @@ fn attach() {
 struct Answer {
     code: c_int,
     message: Option<String>,
+    comment: Option<Vec<u8>>,
     admin_comment: Option<Vec<u8>>,
     priority: Option<u32>,
     requeue: Option<bool>,
@@ -59,6 +63,12 @@ unsafe extern "C" fn message(context: *mut c_void, text: *const c_char) {
     // SAFETY: the core hands back our context and a C string.
     let (answer, text) = unsafe { (&*context.cast::<RefCell<Answer>>(), CStr::from_ptr(text)) };
     answer.borrow_mut().message = Some(text.to_string_lossy().into_owned());
+}
+
+unsafe extern "C" fn set_comment(context: *mut c_void, text: *const c_char) {
+    // SAFETY: as above.
+    let (answer, text) = unsafe { (&*context.cast::<RefCell<Answer>>(), CStr::from_ptr(text)) };
+    answer.borrow_mut().comment = Some(text.to_bytes().to_vec());
 }
 
 unsafe extern "C" fn set_admin_comment(context: *mut c_void, text: *const c_char) {
@@ -90,23 +100,49 @@ fn answer_slots(answer: &RefCell<Answer>) -> surgent_answer_t {
         set_admin_comment: Some(set_admin_comment),
         set_priority: Some(set_priority),
         set_requeue: Some(set_requeue),
+        set_comment: Some(set_comment),
     }
 }
 
 fn submit(comment: &[u8], flags: u32) -> Answer {
-    submit_by(1000, comment, flags)
+    submit_with_option(&CString::new(comment).unwrap(), flags, [None, None])
 }
 
+/// With the values of `--urgency` that came along.
+fn submit_with_option(comment: &CStr, flags: u32, options: [Option<&CStr>; 2]) -> Answer {
+    submit_with([1000, 1000], comment, flags, options, ptr::null())
+}
+
+/// By somebody, for user 1000.
 fn submit_by(by_user: u32, comment: &[u8], flags: u32) -> Answer {
-    attach();
     let comment = CString::new(comment).unwrap();
+    submit_with([1000, by_user], &comment, flags, [None, None], ptr::null())
+}
+
+/// As a user, with what the job asks for.
+fn submit_as(user_id: u32, comment: &[u8], flags: u32, ask: *const surgent_ask_view_t) -> Answer {
+    let comment = CString::new(comment).unwrap();
+    submit_with([user_id, user_id], &comment, flags, [None, None], ask)
+}
+
+fn submit_with(
+    [user_id, by_user_id]: [u32; 2],
+    comment: &CStr,
+    flags: u32,
+    [option, other]: [Option<&CStr>; 2],
+    ask: *const surgent_ask_view_t,
+) -> Answer {
+    attach();
     let request = surgent_request_view_t {
         size: size::<surgent_request_view_t>(),
         flags,
-        user_id: 1000,
-        by_user_id: by_user,
+        user_id,
+        by_user_id,
         comment: comment.as_ptr(),
-        admin_comment: ptr::null(),
+        urgency_option: option.map_or(ptr::null(), CStr::as_ptr),
+        urgency_option_other: other.map_or(ptr::null(), CStr::as_ptr),
+        ask,
+        ..surgent_request_view_t::default()
     };
     let answer = RefCell::new(Answer::default());
     // SAFETY: whole structs that live through the call.
@@ -118,6 +154,17 @@ fn submit_by(by_user: u32, comment: &[u8], flags: u32) -> Answer {
 }
 
 fn modify(comment: Option<&str>, admin_comment: Option<&str>, now: &str, state: u32) -> Answer {
+    modify_sized(comment, admin_comment, now, state, [ptr::null(); 2])
+}
+
+/// `sizes`: what the change asks for, and what the job asks for now.
+fn modify_sized(
+    comment: Option<&str>,
+    admin_comment: Option<&str>,
+    now: &str,
+    state: u32,
+    sizes: [*const surgent_ask_view_t; 2],
+) -> Answer {
     attach();
     let text = |text: Option<&str>| text.map(|text| CString::new(text).unwrap());
     let pointer = |text: &Option<CString>| text.as_ref().map_or(ptr::null(), |text| text.as_ptr());
@@ -129,6 +176,8 @@ fn modify(comment: Option<&str>, admin_comment: Option<&str>, now: &str, state: 
         by_user_id: 1000,
         comment: pointer(&comment),
         admin_comment: pointer(&admin_comment),
+        ask: sizes[0],
+        ..surgent_request_view_t::default()
     };
     let subject = surgent_subject_view_t {
         size: size::<surgent_subject_view_t>(),
@@ -137,6 +186,7 @@ fn modify(comment: Option<&str>, admin_comment: Option<&str>, now: &str, state: 
         user_id: 1000,
         comment: ptr::null(),
         admin_comment: now.as_ptr(),
+        ask: sizes[1],
     };
     let answer = RefCell::new(Answer::default());
     // SAFETY: whole structs that live through the call.
@@ -190,6 +240,63 @@ fn an_urgent_heterogeneous_job_comes_right_behind_the_others_and_its_user_is_tol
     assert_eq!(second.message, None);
     let normal = submit(b"epochs=90", SURGENT_REQUEST_HET | SURGENT_REQUEST_HET_FIRST);
     assert_eq!((normal.priority, normal.message), (None, None));
+}
+
+#[test]
+fn the_option_is_equal_to_the_directive_and_shows_in_the_comment() {
+    let by_option = submit_with_option(c"epochs=90", BATCH_UNSET, [Some(c"urgent"), None]);
+    let by_comment = submit(b"epochs=90 urgency=urgent", BATCH_UNSET);
+    assert_eq!(
+        by_option.comment.as_deref(),
+        Some(&b"epochs=90 urgency=urgent"[..])
+    );
+    assert_eq!(
+        (by_option.priority, by_option.requeue),
+        (by_comment.priority, by_comment.requeue)
+    );
+    let record = by_option.admin_comment.unwrap();
+    assert!(record.starts_with(b"surgent{class=urgent first="));
+
+    let repeated = submit_with_option(c"urgent", BATCH_UNSET, [Some(c"urgent"), None]);
+    assert_eq!(
+        (repeated.code, repeated.comment),
+        (0, None),
+        "the comment said so already"
+    );
+    let normal = submit_with_option(c"", BATCH_UNSET, [Some(c"normal"), None]);
+    assert_eq!(
+        (normal.comment.as_deref(), normal.requeue),
+        (Some(&b"urgency=normal"[..]), Some(true))
+    );
+}
+
+#[test]
+fn an_option_that_cannot_be_meant_is_refused_and_changes_nothing() {
+    for (comment, option, named) in [
+        (c"", [Some(c"rubbish"), None], "rubbish"),
+        (c"urgent", [Some(c""), None], "is not known"),
+        (
+            c"urgent",
+            [Some(c"normal"), None],
+            "--urgency=normal and the comment",
+        ),
+        (c"", [Some(c"normal"), Some(c"urgent")], "give it once"),
+    ] {
+        let answer = submit_with_option(comment, BATCH_UNSET, option);
+        let message = answer.message.clone().unwrap();
+        assert!(
+            message.starts_with("surgent: ") && message.contains(named),
+            "{message}"
+        );
+        assert_eq!(
+            answer,
+            Answer {
+                code: 1,
+                message: Some(message),
+                ..Answer::default()
+            }
+        );
+    }
 }
 
 #[test]
@@ -382,11 +489,55 @@ fn null_and_short_views_are_harmless() {
         assert_eq!(surgent_job_submit(ptr::null(), ptr::null()), 0);
         assert_eq!(surgent_job_modify(ptr::null(), ptr::null(), ptr::null()), 0);
         assert!(!surgent_preemptable(ptr::null()));
+        assert!(!surgent_site_factor(ptr::null(), &mut 0));
+        let view = surgent_queue_view_t::default();
+        assert!(!surgent_site_factor(&view, &mut 0), "too small");
         assert!(!surgent_preemptable(&surgent_pair_view_t {
             size: 4,
             ..pair(1, 2)
         }));
     }
+}
+
+/// The site factor of a job with these comments that was submitted at `submit_time`.
+fn site_factor(comment: &str, admin_comment: &str, submit_time: i64) -> i64 {
+    attach();
+    let [comment, admin_comment] = [comment, admin_comment].map(|text| CString::new(text).unwrap());
+    let view = surgent_queue_view_t {
+        size: size::<surgent_queue_view_t>(),
+        time_limit_min: SURGENT_NONE32,
+        gpus: 8,
+        submit_time,
+        comment: comment.as_ptr(),
+        admin_comment: admin_comment.as_ptr(),
+        ..Default::default()
+    };
+    let mut factor = 7;
+    // SAFETY: a whole struct and a number that live through the call.
+    assert!(unsafe { surgent_site_factor(&view, &mut factor) });
+    factor
+}
+
+#[test]
+fn a_waiting_job_gets_its_place() {
+    const HOUR_S: i64 = 3600;
+    let plain = site_factor("", "", 0);
+    assert_eq!(
+        site_factor("", "surgent{class=normal first=0}", HOUR_S),
+        plain,
+        "first submission counts"
+    );
+    assert_eq!(
+        site_factor("", "", HOUR_S),
+        plain - 1000,
+        "and each hour since then"
+    );
+    assert_eq!(site_factor("epochs=9 epoch=9 epoch_s=60", "", 0), plain + 6000);
+    assert!(site_factor("", "surgent{class=normal first=0 preempted=1}", HOUR_S) > plain + 6000);
+    assert_eq!(
+        site_factor("", "surgent{class=urgent first=0}", HOUR_S),
+        0x7fff_0000
+    );
 }
 
 #[test]
@@ -424,8 +575,10 @@ fn c_and_rust_see_one_layout() {
         surgent_layout_sink => surgent_sink_t,
         surgent_layout_host => surgent_host_t,
         surgent_layout_answer => surgent_answer_t,
+        surgent_layout_ask_view => surgent_ask_view_t,
         surgent_layout_request_view => surgent_request_view_t,
         surgent_layout_subject_view => surgent_subject_view_t,
         surgent_layout_pair_view => surgent_pair_view_t,
+        surgent_layout_queue_view => surgent_queue_view_t,
     }
 }

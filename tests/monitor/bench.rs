@@ -17,9 +17,9 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Prints the files `comment` and `admin` in the two forms that surgent asks for.
 const SQUEUE: &str = r#"#!/bin/sh
 echo "$@" >> "$BENCH/squeue.log"
-case "$4" in
---format) printf '\036%s\037' "$3"; cat "$BENCH/comment"; printf '\035\n' ;;
---Format) printf '%-12s' "$3"; cat "$BENCH/admin"; printf '\n' ;;
+case "$5" in
+--format) printf '\036%s\037' "$4"; cat "$BENCH/comment"; printf '\035\n' ;;
+--Format) printf '%-12s' "$4"; cat "$BENCH/admin"; printf '\n' ;;
 esac
 "#;
 
@@ -32,7 +32,7 @@ if [ "$failures" -gt 0 ]; then
     exit 1
 fi
 case "$1 $2" in
-"update JobId=17")
+"update JobId=$SLURM_JOB_ID")
     printf '%s' "${3#Comment=}" > "$BENCH/comment.new"
     mv "$BENCH/comment.new" "$BENCH/comment"
     printf '%s\n' "$3" >> "$BENCH/updates" ;;

@@ -2,7 +2,7 @@
 //! `surgent run` and `surgent report` from outside: real programs, real signals, real exit codes.
 
 mod bench;
-mod frameworks;
+mod follow;
 mod output;
 mod outside;
 mod publish;

@@ -37,11 +37,11 @@ tell("end")
 sys.exit(3)
 "#;
 
-pub fn module() -> PathBuf {
+fn module() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/python")
 }
 
-pub fn with_module(command: &mut Command) {
+fn with_module(command: &mut Command) {
     command
         .env("PYTHONPATH", module().join("src"))
         .env("PYTHONDONTWRITEBYTECODE", "1");

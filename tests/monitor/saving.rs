@@ -4,16 +4,8 @@
 use crate::bench::{Bench, Running};
 use rustix::process::{Pid, Signal, test_kill_process};
 
-/// Starts two ranks as torchrun does, and like it neither handles USR1 nor survives it.
-const TORCHRUN: &str = r#"
-import os, subprocess, sys
-helper = subprocess.Popen(["sleep", "1000"])
-open(os.environ["BENCH"] + "/helper", "w").write(str(helper.pid))
-ranks = [subprocess.Popen([sys.executable, "rank.py"], env=dict(os.environ, LOCAL_RANK=str(rank))) for rank in range(2)]
-codes = [rank.wait() for rank in ranks]
-helper.kill()
-sys.exit(max(codes))
-"#;
+/// Starts two ranks of the script that it is given, and has a helper.
+const TORCHRUN: &str = include_str!("../support/torchrun.py");
 
 /// A rank with a worker of its data loader, forked and with the rank's own handler.
 const RANK: &str = r#"
@@ -56,7 +48,15 @@ fn behind_a_launcher_all_ranks_are_asked_and_nobody_else() {
     let bench = Bench::in_job("");
     bench.write("torchrun", TORCHRUN);
     bench.write("rank.py", RANK);
-    let args = ["run", "--save-signal", "USR1", "--", "python3", "torchrun"];
+    let args = [
+        "run",
+        "--save-signal",
+        "USR1",
+        "--",
+        "python3",
+        "torchrun",
+        "rank.py",
+    ];
     let running = Running::start(&mut bench.surgent(&args));
     for who in ["rank 0", "rank 1", "worker of 0", "worker of 1"] {
         bench.until_story_has(&format!("start {who}"));

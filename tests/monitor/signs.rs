@@ -49,6 +49,9 @@ while not exists("end"):
         sys.exit(0)
     if does == "print":
         print("model written", flush=True)
+    if does == "print-last":
+        print("model written", end="", flush=True)
+        sys.exit(0)
     if does in ("half", "whole", "whole-and-exit", "half-and-exit"):
         content = whole()
         with open(bench + "/model.npz", "wb") as model:
@@ -206,6 +209,16 @@ fn a_line_counts_if_it_was_named_and_comes_after_the_request() {
         assert_eq!(running.end().0, 3, "{does}");
         assert_not_saved(&bench);
     }
+}
+
+#[test]
+fn the_last_line_counts_although_its_end_is_missing() {
+    let bench = Bench::in_job("");
+    let running = act(&bench, "print-last", &["--saved-line", "^model written$"]);
+    bench.until_comment_has("saved=");
+    running.signal_all(Signal::TERM);
+    let (code, out, _) = running.end();
+    assert_eq!((code, out.as_str()), (143, "model written"));
 }
 
 #[test]

@@ -85,6 +85,7 @@ pub fn random(dice: &mut Dice, size: Size) -> (Facts, Settings) {
     }
     let request = request(dice, size, &mut facts, gpu, typed.then_some(models));
     facts.waiting.push(WaitingJob {
+        application: None,
         id: JobId(1_000_000),
         priority: 1,
         submit: UnixTime(NOW - 100),
@@ -92,6 +93,7 @@ pub fn random(dice: &mut Dice, size: Size) -> (Facts, Settings) {
         hindrance: None,
         tasks: 1,
         het: None,
+        worth: None,
         tested: true,
         request,
         record: None,
@@ -153,6 +155,7 @@ fn job(dice: &mut Dice, size: Size, id: u32, facts: &mut Facts, free: &mut [Amou
         labels: Labels::default(),
         start: UnixTime(NOW - dice.within(100, 40_000) as i64),
         end: None,
+        submit: None,
         preempt_time: None,
         traits: JobTraits {
             batch: true,

@@ -62,7 +62,9 @@ fn cluster(tenants: &[Tenant], request: Request, gpus_per_job: u64) -> Facts {
         memory_each_mib: 0,
     };
     facts.waiting.push(WaitingJob {
+        application: None,
         het: None,
+        worth: None,
         id: JobId(1_000_000),
         priority: 1,
         submit: UnixTime(NOW - 100),

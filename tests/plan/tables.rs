@@ -4,7 +4,7 @@
 use crate::cluster::NOW;
 use surgent::policy::belief::{Disbelief, believe};
 use surgent::policy::cost::{LossRule, Rates, typical_save_age};
-use surgent::policy::directives::{self, Directives};
+use surgent::policy::directives::{self, Directives, Urgency};
 use surgent::policy::eligibility::{Refusal, SaveWay, examine};
 use surgent::policy::facts::{Availability, Facts, Holding, JobTraits, Node, RunningJob, WaitingJob};
 use surgent::policy::fit::Ledger;
@@ -28,6 +28,7 @@ pub fn job(id: u32, comment: &str) -> RunningJob {
         labels: Default::default(),
         start: UnixTime(NOW - 10_000),
         end: None,
+        submit: None,
         preempt_time: None,
         traits: JobTraits {
             batch: true,
@@ -226,6 +227,37 @@ fn whom_the_site_exempts_is_protected_by_name() {
 }
 
 #[test]
+fn a_job_is_left_alone_for_longer_after_each_preemption() {
+    use Refusal::{BelowMinRuntime, MaxPreemptions, RestartedRecently};
+    let with = settings("[victims]\nmin_runtime_s = 100\nmax_preemptions = 3\n");
+    for (preempted, runs_for_s, protected_by) in [
+        (0, 99, Some(BelowMinRuntime)),
+        (0, 100, None),
+        // Its run since then counts, however long it ran before.
+        (1, 99, Some(BelowMinRuntime)),
+        (1, 199, Some(RestartedRecently)),
+        (1, 200, None),
+        (2, 299, Some(RestartedRecently)),
+        (2, 300, None),
+        (3, 399, Some(RestartedRecently)),
+        (3, 1_000_000, Some(MaxPreemptions)),
+    ] {
+        let job = RunningJob {
+            start: UnixTime(NOW - runs_for_s),
+            record: Some(Record {
+                first: Some(UnixTime(NOW - 2_000_000)),
+                preempted,
+                ..Record::new(Urgency::Normal)
+            }),
+            ..job(1, "signal=USR1@batch")
+        };
+        let belief = believe(&job, UnixTime(NOW), &with);
+        let refusal = examine(&job, &belief, UnixTime(NOW), true, &with).err();
+        assert_eq!(refusal, protected_by, "{preempted} times, {runs_for_s} s");
+    }
+}
+
+#[test]
 fn a_users_priority_counts_as_far_as_the_site_lets_it() {
     for (priority_max, comment, weight) in [
         (100, "priority=100", 10.0),
@@ -338,6 +370,7 @@ pub fn cluster(running: Vec<RunningJob>) -> Facts {
         .collect();
     facts.running = running;
     facts.waiting.push(WaitingJob {
+        application: None,
         id: JobId(900),
         priority: 1,
         submit: UnixTime(NOW - 100),
@@ -353,6 +386,7 @@ pub fn cluster(running: Vec<RunningJob>) -> Facts {
         },
         tasks: 1,
         het: None,
+        worth: None,
         record: None,
         admin_comment: Vec::new(),
     });

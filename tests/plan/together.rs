@@ -125,7 +125,7 @@ fn heterogeneous_jobs_stand_and_are_served_behind_other_urgent_jobs() {
 
         let together = step(&mut Book::default(), &facts, &settings);
         let place = |action: &Action| match action {
-            Action::Reclass { job, het, .. } => Some((*job, urgent_priority(*het))),
+            Action::Reclass { job, place, .. } => Some((*job, *place)),
             _ => None,
         };
         let places: Vec<_> = together.iter().filter_map(place).collect();

@@ -50,9 +50,21 @@ impl Builder {
         self
     }
 
+    /// The program that Slurm runs before each task.
+    pub fn task_prolog(mut self, text: &str) -> Self {
+        self.configuration.task_prolog = Some(text.to_owned());
+        self
+    }
+
     /// The text of surgent.toml.
     pub fn toml(mut self, text: &str) -> Self {
         self.configuration.surgent_toml = text.to_owned();
+        self
+    }
+
+    /// A further file beside slurm.conf.
+    pub fn file(mut self, name: &str, text: &str) -> Self {
+        self.configuration.files.push((name.to_owned(), text.to_owned()));
         self
     }
 
@@ -123,9 +135,11 @@ impl Cluster {
                 preempt: Preempt::Surgent,
                 lines: String::new(),
                 surgent_toml: String::new(),
+                files: Vec::new(),
                 plugins: None,
                 nodes: Default::default(),
                 threads_per_core: 1,
+                task_prolog: None,
             },
             controller_environment: Vec::new(),
             interrupted: Arc::default(),

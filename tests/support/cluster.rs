@@ -2,6 +2,7 @@
 //! A Slurm cluster of four nodes on this machine, in a folder of its own, that ends with its owner.
 
 use super::{LIMIT, Outcome, places};
+use std::cell::RefCell;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -77,6 +78,20 @@ impl Cluster {
             .and_then(|()| controller.wait())
             .map_err(|error| format!("slurmctld: {error}"))?;
         Ok(())
+    }
+
+    /// Ends slurmctld as an administrator does, and checks that it ends well.
+    pub fn stop_controller(&mut self) -> Outcome {
+        let controller = RefCell::new(self.controller.take().ok_or("slurmctld does not run")?);
+        self.ask("scontrol", &["shutdown", "slurmctld"])?;
+        let status = self.wait_until("slurmctld to end", LIMIT, |_| {
+            let ended = controller.borrow_mut().try_wait();
+            ended.map_err(|error| format!("slurmctld: {error}").into())
+        })?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(self.with_logs(format!("slurmctld has ended: {status}"))),
+        }
     }
 
     /// `scontrol reconfigure`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The configuration of a test cluster: slurm.conf, gres.conf, cgroup.conf, surgent.toml.
+//! The configuration of a test cluster: slurm.conf, gres.conf, cgroup.conf, plugstack.conf, surgent.toml.
 
 use super::{Outcome, places};
 use std::fs;
@@ -75,10 +75,14 @@ pub struct Configuration {
     pub preempt: Preempt,
     pub lines: String,
     pub surgent_toml: String,
+    /// Names and texts of further files beside slurm.conf.
+    pub files: Vec<(String, String)>,
     pub plugins: Option<PathBuf>,
     /// By the order of [`NODES`].
     pub nodes: [NodeKind; NODES.len()],
     pub threads_per_core: u32,
+    /// The program that TaskProlog= names.
+    pub task_prolog: Option<String>,
 }
 
 impl Configuration {
@@ -100,6 +104,16 @@ impl Configuration {
         if self.preempt == Preempt::Surgent {
             self.copy_plugins(&folder.join("plugins"))?;
             put("surgent.toml", &self.surgent_toml)?;
+            put("plugstack.conf", "optional spank_surgent.so\n")?;
+        }
+        for (name, text) in &self.files {
+            put(name, text)?;
+        }
+        if let Some(text) = &self.task_prolog {
+            put("task-prolog", text)?;
+            let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            fs::set_permissions(folder.join("task-prolog"), executable)
+                .map_err(|error| format!("task-prolog: {error}"))?;
         }
         put("slurm.conf", &self.slurm_conf(folder)?)?;
         Ok(())
@@ -192,8 +206,12 @@ impl Configuration {
              ReturnToService=2\n\
              KillWait=5\n\
              MessageTimeout=60\n\
-             {preempt}{lines}{nodes}{partitions}",
+             {prolog}{preempt}{lines}{nodes}{partitions}",
             controller_port = ports[0],
+            prolog = match self.task_prolog {
+                Some(_) => format!("TaskProlog={at}/task-prolog\n"),
+                None => String::new(),
+            },
             preempt = self.preempt.lines(),
             lines = self.lines,
             partitions = self.preempt.partitions(),

@@ -105,6 +105,18 @@ pub fn trainer() -> PathBuf {
     root().join("tests/demo/train.py")
 }
 
+/// The Python package `surgent`, which need not be installed to be imported from its `src`.
+pub fn python_package() -> PathBuf {
+    root().join("packaging/python")
+}
+
+/// The python3 of `target/NAME`, where `make target/NAME/installed` has put all that it was to.
+pub fn installed_python(name: &str) -> Option<PathBuf> {
+    let folder = target().join(name);
+    let is_whole = folder.join("installed").exists();
+    is_whole.then(|| folder.join("bin/python3"))
+}
+
 /// The script that ends a cluster.
 pub fn keeper() -> PathBuf {
     root().join("tests/support/keeper.sh")

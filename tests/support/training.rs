@@ -107,9 +107,11 @@ pub struct Event {
     pub at_s: f64,
     /// How often the job had been requeued.
     pub run: u32,
-    /// `started`, `step`, `asked`, `saving`, `saved`, `resumed` or `finished`.
+    /// `started`, `step`, `asked`, `saving`, `saved`, `resumed` or `finished`; of the frameworks' programs also `waiting`
+    /// and `epoch`.
     pub kind: String,
-    /// The steps done by then, counted over all runs.
+    /// The steps done by then, counted over all runs; with `started` and `resumed` those that are in the model, with
+    /// `epoch` the epochs.
     pub step: u32,
 }
 
@@ -132,8 +134,25 @@ impl Steps {
         self.of("step").last().map_or(0, |event| event.step)
     }
 
-    /// Steps that were done more than once, because what they had computed was not in the save resumed from.
+    /// Steps that were computed and are not in the model from which the training then went on.
     pub fn lost(&self) -> usize {
+        let (mut lost, mut in_model) = (0, 0);
+        for event in &self.0 {
+            match event.kind.as_str() {
+                "step" => in_model += 1,
+                "started" | "resumed" => {
+                    lost += in_model - event.step as usize;
+                    in_model = event.step as usize;
+                }
+                _ => {}
+            }
+        }
+        lost
+    }
+
+    /// Steps that were done more than once: those that were lost, and those that are in the model and were done again
+    /// because the program goes on with the beginning of an epoch.
+    pub fn repeated(&self) -> usize {
         self.of("step").count() - self.distinct().len()
     }
 

@@ -52,6 +52,18 @@ class Scene(unittest.TestCase):
             return [json.loads(line) for line in file if line.strip()]
 
 
+class Tensor:
+    """A number of another library, that counts how often it was made a plain one."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+        self.conversions = 0
+
+    def __float__(self) -> float:
+        self.conversions += 1
+        return self.value
+
+
 class Reporting(Scene):
     def test_a_report_is_one_line_of_json(self) -> None:
         session = self.session()
@@ -78,12 +90,27 @@ class Reporting(Scene):
         )
 
     def test_numbers_of_other_libraries_are_numbers(self) -> None:
-        class Scalar:
-            def __float__(self) -> float:
-                return 2.0
-
-        self.session().report(epoch=Scalar())  # type: ignore[arg-type]
+        self.session().report(epoch=Tensor(2.0))  # type: ignore[arg-type]
         self.assertEqual(self.lines(), [{"epoch": 2}])
+
+    def test_no_tensor_is_waited_for_that_is_not_reported(self) -> None:
+        session, other = self.session(), self.session(SLURM_PROCID="1")
+        tensor = Tensor(2.0)
+        with mock.patch("time.monotonic", side_effect=[10.0, 10.0] + [10.5] * 20 + [11.0, 11.0]):
+            for _ in range(22):
+                session.report(epoch=1, step=tensor, steps=4)  # type: ignore[arg-type]
+        self.assertEqual((tensor.conversions, len(self.lines())), (2, 2))
+        for silent in (other, Session({})):
+            silent.report(epoch=tensor, step=tensor)  # type: ignore[arg-type]
+        self.assertEqual(tensor.conversions, 2)
+
+    def test_what_is_no_number_is_named_once_and_ends_no_training(self) -> None:
+        session, stderr = self.session(), io.StringIO()
+        with contextlib.redirect_stderr(stderr):
+            for _ in range(2):
+                session.report(epoch=1, step="many")  # type: ignore[arg-type]
+        self.assertEqual(stderr.getvalue().count("surgent: step of a report is no number"), 1, stderr.getvalue())
+        self.assertEqual(self.lines(), [])
 
     def test_of_quick_steps_one_a_second_is_reported_and_every_epoch(self) -> None:
         session = self.session()
@@ -99,8 +126,9 @@ class Reporting(Scene):
         session.saved("model.pt")
         session.saved(b'/a "b"\n')
         session.saved(b"/not-utf8-\xff")
+        session.saved(12.5)  # type: ignore[arg-type]
         here = os.path.join(os.getcwd(), "model.pt")
-        self.assertEqual([line["saved"] for line in self.lines()], [True, here, '/a "b"\n', True])
+        self.assertEqual([line["saved"] for line in self.lines()], [True, here, '/a "b"\n', True, True])
 
     def test_threads_and_forked_processes_write_whole_lines(self) -> None:
         session = self.session()

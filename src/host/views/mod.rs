@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! From the views that a shim lends for the length of a call to facts of our own.
 
+pub mod ask;
 mod raw;
 mod request;
 mod tape;
@@ -9,12 +10,12 @@ use super::abi;
 use super::guard::{Hook, hook};
 use super::users::Users;
 use crate::policy::directives::{self, Urgency};
-use crate::policy::facts::{Component, Facts, Hindrance, ParkedJob, WaitingJob};
+use crate::policy::facts::{Application, Component, EndedJob, Facts, Hindrance, ParkedJob, WaitingJob};
 use crate::policy::ids::JobId;
 use crate::policy::record::Record;
 use crate::policy::units::UnixTime;
 use bstr::ByteSlice;
-pub use raw::{bytes, view_ref};
+pub use raw::{bytes, number, view_ref};
 use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::time::Duration;
@@ -117,6 +118,12 @@ impl Collector {
                 self.tape.put_job(view, &mut self.facts.gres);
             }
             abi::SURGENT_STATE_PENDING if self.concerns(view) => self.pending_job(view),
+            abi::SURGENT_STATE_ENDED if is_urgent(view) => self.facts.ended.push(EndedJob {
+                id: JobId(view.job_id),
+                array: (view.array_job_id != 0).then_some(JobId(view.array_job_id)),
+                start: UnixTime(view.start_time),
+                end: UnixTime(view.end_time),
+            }),
             _ => {}
         }
     }
@@ -125,9 +132,7 @@ impl Collector {
     /// there may be very many, so this looks at a few bytes only.
     fn concerns(&self, view: &abi::surgent_job_view_t) -> bool {
         let admin_comment = bytes(&view.admin_comment).unwrap_or_default();
-        Record::is_urgent_fast(admin_comment)
-            || admin_comment.contains_str(" ask=")
-            || self.reclass.contains(&JobId(view.job_id))
+        is_urgent(view) || admin_comment.contains_str(" ask=") || self.reclass.contains(&JobId(view.job_id))
     }
 
     fn pending_job(&mut self, view: &abi::surgent_job_view_t) {
@@ -135,6 +140,8 @@ impl Collector {
         let admin_comment = bytes(&view.admin_comment).unwrap_or_default();
         let record = Record::read(admin_comment);
         if let Some(wanted) = self.parked(view, record.as_ref()) {
+            let asks = becomes_urgent(wanted, record.as_ref());
+            let application = asks.then(|| self.application(view));
             self.facts.parked.push(ParkedJob {
                 id,
                 array: array_task(view),
@@ -143,6 +150,7 @@ impl Collector {
                 held: view.priority == 0,
                 het: view.flags & abi::SURGENT_JOB_HET != 0,
                 wanted,
+                application,
                 record,
                 admin_comment: admin_comment.to_vec(),
             });
@@ -151,7 +159,8 @@ impl Collector {
             .is_some_and(|record| record.class == Urgency::Urgent)
         {
             let hindrance = hindrance(view, self.facts.now);
-            let request = request::read(view, &mut self.facts.gres);
+            let mut request = request::read(view, &mut self.facts.gres);
+            let application = request::application(view, &mut request, &self.facts.gres);
             self.constraints
                 .push(bytes(&view.request_features).unwrap_or_default().to_vec());
             self.facts.waiting.push(WaitingJob {
@@ -164,10 +173,19 @@ impl Collector {
                 request,
                 tasks: view.array_tasks,
                 het: component(view),
+                worth: directives::parse(bytes(&view.comment).unwrap_or_default())
+                    .ok()
+                    .and_then(|told| told.priority),
+                application: Some(application),
                 record,
                 admin_comment: admin_comment.to_vec(),
             });
         }
+    }
+
+    fn application(&mut self, view: &abi::surgent_job_view_t) -> Application {
+        let mut request = request::read(view, &mut self.facts.gres);
+        request::application(view, &mut request, &self.facts.gres)
     }
 
     /// Whether something else is to be done about a pending job than finding a place for it: `Some` then, with the class
@@ -190,8 +208,20 @@ impl Collector {
         let urgent = record
             .as_ref()
             .is_some_and(|record| record.class == Urgency::Urgent);
-        urgent && self.parked(view, record.as_ref()).is_none()
+        match self.parked(view, record.as_ref()) {
+            Some(wanted) => becomes_urgent(wanted, record.as_ref()),
+            None => urgent,
+        }
     }
+}
+
+fn is_urgent(view: &abi::surgent_job_view_t) -> bool {
+    Record::is_urgent_fast(bytes(&view.admin_comment).unwrap_or_default())
+}
+
+/// Whether a job that is not urgent is to become so.
+fn becomes_urgent(wanted: Option<Urgency>, record: Option<&Record>) -> bool {
+    wanted == Some(Urgency::Urgent) && record.is_none_or(|record| record.class != Urgency::Urgent)
 }
 
 unsafe extern "C" fn take_node(context: *mut c_void, view: *const abi::surgent_node_view_t) {

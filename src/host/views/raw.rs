@@ -51,7 +51,8 @@ pub(super) fn text(text: &*const c_char) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes(text).unwrap_or_default())
 }
 
-pub(super) fn number(value: u32) -> Option<u32> {
+/// A number of a view; `None` where it is unknown or absent.
+pub fn number(value: u32) -> Option<u32> {
     (value != abi::SURGENT_NONE32).then_some(value)
 }
 

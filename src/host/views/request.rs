@@ -3,10 +3,13 @@
 
 use super::raw::{array, bytes, number, text};
 use crate::host::abi;
-use crate::policy::facts::{Choice, GresRequest, MemoryRequest, Request};
+use crate::policy::admission::applicant::need_of;
+use crate::policy::facts::{Application, Choice, GresRequest, MemoryRequest, Request};
 use crate::policy::features::Constraint;
-use crate::policy::ids::{JobId, NodeIndex, UserId};
+use crate::policy::ids::{GroupId, JobId, NodeIndex, UserId};
+use crate::policy::labels::{Labels, Name};
 use crate::policy::resources::GresTable;
+use crate::policy::units::Seconds;
 
 /// The request of a pending job, before [`constrain`].
 pub fn read(view: &abi::surgent_job_view_t, table: &mut GresTable) -> Request {
@@ -33,6 +36,35 @@ pub fn read(view: &abi::surgent_job_view_t, table: &mut GresTable) -> Request {
         choices: choices(view),
         required: required.iter().map(|index| NodeIndex(*index)).collect(),
         expands: (view.expands_job_id != 0).then_some(JobId(view.expands_job_id)),
+    }
+}
+
+/// What decides whether a pending job with this request may be urgent.
+pub fn application(view: &abi::surgent_job_view_t, request: &mut Request, table: &GresTable) -> Application {
+    // Slurm's locks are held: the nodes, of which there may be thousands, are not copied again.
+    let choices = std::mem::take(&mut request.choices);
+    let numbers = choices.first().map(|choice| Choice {
+        min_nodes: choice.min_nodes,
+        max_nodes: choice.max_nodes,
+        ..Choice::default()
+    });
+    request.choices.extend(numbers);
+    let label = |name: &_| bytes(name).map(|name| Name::from(String::from_utf8_lossy(name).as_ref()));
+    let limit_s = number(view.time_limit_min).map(|minutes| Seconds(f64::from(minutes) * 60.0));
+    let tasks = (view.array_waiting.max(1), view.array_tasks);
+    let need = need_of(request, table, tasks, limit_s);
+    request.choices = choices;
+    Application {
+        user: UserId(view.user_id),
+        group: Some(GroupId(view.group_id)),
+        labels: Labels {
+            user: label(&view.user_name),
+            account: label(&view.account),
+            qos: label(&view.qos),
+            partition: label(&view.partition),
+        },
+        array: (view.array_job_id != 0).then_some(JobId(view.array_job_id)),
+        need,
     }
 }
 

@@ -57,7 +57,19 @@ struct Request {
     ask: Option<Ask>,
     phase: Phase,
     is_called_off: bool,
-    is_drill: bool,
+    /// A drill waits for the answer, whether or not an urgent job does.
+    is_drilled: bool,
+}
+
+impl Request {
+    /// Nobody but a drill waits for the answer.
+    fn is_drill(&self) -> bool {
+        self.is_drilled && self.is_called_off
+    }
+
+    fn is_answered(&self) -> bool {
+        matches!(self.phase, Phase::Saved { .. })
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -178,24 +190,21 @@ impl Machine {
                 request.ask = ask;
                 vec![acknowledge(ask, None, Duration::ZERO, now)]
             }
-            (Program::Running, Some(request))
-                if request.is_drill && matches!(request.phase, Phase::Passed { .. }) =>
-            {
-                // The program saves already.
+            (Program::Running, Some(request)) if request.is_drill() && !request.is_answered() => {
+                // One save is the answer to both; it may be under way already.
                 *request = Request {
                     ask,
                     is_called_off: false,
-                    is_drill: false,
                     ..*request
                 };
                 Vec::new()
             }
-            _ if self.circumstances.can_ask => {
-                self.request = Some(Request {
+            (_, request) if self.circumstances.can_ask => {
+                *request = Some(Request {
                     ask,
                     phase: Phase::Waiting,
                     is_called_off: false,
-                    is_drill: false,
+                    is_drilled: request.is_some_and(|request| request.is_drilled && !request.is_answered()),
                 });
                 Vec::new()
             }
@@ -204,13 +213,13 @@ impl Machine {
     }
 
     fn drilled(&mut self, now: Now) -> Vec<Action> {
-        match (self.program, self.request) {
+        match (self.program, &mut self.request) {
             (Program::Held { .. }, _) => vec![acknowledge(None, None, Duration::ZERO, now)],
             // The answer to the request, or to the drill, that is under way is the answer to this one too.
             (Program::Running, Some(request))
-                if !matches!(request.phase, Phase::Saved { .. })
-                    && (request.is_drill || !request.is_called_off) =>
+                if !request.is_answered() && (request.is_drilled || !request.is_called_off) =>
             {
+                request.is_drilled = true;
                 Vec::new()
             }
             // It has saved for an urgent job, which is about to take its place.
@@ -220,7 +229,7 @@ impl Machine {
                     ask: None,
                     phase: Phase::Waiting,
                     is_called_off: true,
-                    is_drill: true,
+                    is_drilled: true,
                 });
                 Vec::new()
             }
@@ -237,7 +246,7 @@ impl Machine {
             (Program::Held { .. }, _) => self.go_on("the request to save was called off", now),
             (Program::Running, Some(request)) => {
                 match request.phase {
-                    Phase::Waiting => self.request = None,
+                    Phase::Waiting => self.drop_waiting(),
                     // It may end because of the signal, so the request is remembered.
                     Phase::Passed { .. } | Phase::Saved { .. } => request.is_called_off = true,
                 }
@@ -245,6 +254,18 @@ impl Machine {
             }
             (Program::Running, None) => Vec::new(),
         }
+    }
+
+    /// No urgent job waits any more for what the program has not been asked yet; a drill may.
+    fn drop_waiting(&mut self) {
+        self.request = self
+            .request
+            .filter(|request| request.is_drilled)
+            .map(|request| Request {
+                ask: None,
+                is_called_off: true,
+                ..request
+            });
     }
 
     /// The training goes on although its program has ended.
@@ -286,7 +307,7 @@ impl Machine {
         match &mut self.request {
             Some(request) if matches!(request.phase, Phase::Waiting) => {
                 request.phase = Phase::Passed { at: now.monotonic };
-                let who = match (request.ask, request.is_drill) {
+                let who = match (request.ask, request.is_drill()) {
                     (Some(ask), _) => format!(" for the urgent job {}", ask.by),
                     (None, true) => " for a drill".to_owned(),
                     (None, false) => String::new(),
@@ -325,7 +346,7 @@ impl Machine {
                 return vec![Action::NoteSave];
             }
         };
-        match request.is_called_off && !request.is_drill {
+        match request.is_called_off && !request.is_drilled {
             true => vec![Action::NoteSave],
             false => vec![acknowledge(request.ask, save_s, ago, now)],
         }
@@ -395,7 +416,7 @@ impl Machine {
         let what =
             format!("the program ended (exit code {code}) after the request to save, and no save was seen");
         // A drill must cost no job its life.
-        let is_of_drill = request.is_drill && now.monotonic.saturating_sub(asked) <= EXIT_AFTER_SAVE;
+        let is_of_drill = request.is_drill() && now.monotonic.saturating_sub(asked) <= EXIT_AFTER_SAVE;
         match (code, training) {
             (0, Training::Unfinished) if request.is_called_off => self.go_on(&what, now),
             // Many frameworks end so after a save that only they know of. The job is not done, whatever the code says.
@@ -433,9 +454,8 @@ impl Machine {
     fn tick(&mut self, now: Now) -> Vec<Action> {
         let deadline = self.request.and_then(|request| request.ask?.deadline);
         if self.is_waiting() && deadline.is_some_and(|deadline| deadline <= now.unix) {
-            self.request = None;
-            let sentence =
-                "the program did not handle the save signal up to the deadline, so it was not asked to save";
+            self.drop_waiting();
+            let sentence = "until the deadline the program handled no save signal, so the urgent job's request was not passed on";
             return vec![Action::Say(sentence.to_owned())];
         }
         match &mut self.program {

@@ -402,6 +402,49 @@ fn stories_of_drills() {
                 (9, Event::Drill, "saved=10009"),
             ],
         ),
+        (
+            "outlives a request that is called off before the program can be asked",
+            &[
+                (5, Event::Drill, ""),
+                (6, ASKED, ""),
+                (7, CALLED_OFF, ""),
+                (7, CALLED_OFF, ""),
+                (8, Event::Ready, "pass say"),
+                (9, SAVED, "saved=10009 in 1"),
+            ],
+        ),
+        (
+            "outlives a request that came before it",
+            &[
+                (5, ASKED, ""),
+                (6, Event::Drill, ""),
+                (7, Event::Ready, "pass say"),
+                (8, CALLED_OFF, ""),
+                (9, SAVED, "saved=10009 in 2"),
+                (9, EXITED, "say resume"),
+            ],
+        ),
+        (
+            "outlives the deadline of a request",
+            &[
+                (5, ASKED, ""),
+                (6, Event::Drill, ""),
+                (100, Event::Tick, "say"),
+                (101, Event::Ready, "pass say"),
+                (102, SAVED, "saved=10102 in 1"),
+            ],
+        ),
+        (
+            "is answered only once",
+            &[
+                (5, Event::Drill, ""),
+                (6, Event::Ready, "pass say"),
+                (7, SAVED, "saved=10007 in 1"),
+                (8, ASKED, ""),
+                (8, CALLED_OFF, ""),
+                (8, Event::Ready, ""),
+            ],
+        ),
     ];
     tell(ALONE, stories);
     let mute: Story = &[

@@ -10,7 +10,7 @@ pub mod checkpoint;
 mod command;
 mod framework;
 mod options;
-mod processes;
+pub(super) mod processes;
 mod role;
 mod targets;
 
@@ -54,7 +54,10 @@ pub enum Message {
 
 /// The way to a save, and the signs of one.
 pub struct Saving {
-    options: Options,
+    /// What the program prints when it has saved.
+    saved_line: Option<Regex>,
+    /// With what it ends only after a save.
+    saved_exits: Vec<u8>,
     way: Way,
     /// While it is still to be found out which signal the program handles.
     detection: Option<Detection>,
@@ -91,18 +94,23 @@ impl Saving {
         send: impl Fn(Message) + Send + Sync + 'static,
     ) -> Self {
         let send: Arc<dyn Fn(Message) + Send + Sync> = Arc::new(send);
-        let (mut options, way, is_open) =
-            options
-                .clone()
-                .choose(command, |name| std::env::var(name).ok(), tells);
-        let places = std::mem::take(&mut options.places);
+        let (options, way, is_open) = options
+            .clone()
+            .choose(command, |name| std::env::var(name).ok(), tells);
+        let Options {
+            places,
+            saved_line,
+            saved_exits,
+            ..
+        } = options;
         let watch = (!places.patterns.is_empty()).then(|| {
             let send = Arc::clone(&send);
             Watch::start(places, move |sight| send(Message::Sight(sight)))
         });
         let now = Instant::now();
         Self {
-            options,
+            saved_line,
+            saved_exits,
             way,
             detection: is_open.then_some(Detection {
                 since: now,
@@ -270,7 +278,7 @@ impl Saving {
     /// A line of the program's output in which this is found tells of a save, if one is awaited. `None` where a stronger
     /// sign is looked for.
     pub fn saved_line(&self) -> Option<&Regex> {
-        self.options.saved_line.as_ref().filter(|_| self.watch.is_none())
+        self.saved_line.as_ref().filter(|_| self.watch.is_none())
     }
 
     /// The program has ended with this code while a save was awaited; whether that tells of a save.
@@ -283,7 +291,7 @@ impl Saving {
                 watch.ended((129..160).contains(&code));
                 false
             }
-            _ => self.options.saved_exits.contains(&code),
+            _ => self.saved_exits.contains(&code),
         }
     }
 

@@ -77,8 +77,8 @@ impl Processes for Proc {
     }
 }
 
-/// The words of a file in which each ends in a zero byte.
-fn words(pid: Pid, file: &str) -> Vec<String> {
+/// The words of a file in the process's folder in which each ends in a zero byte; none where it cannot be read.
+pub fn words(pid: Pid, file: &str) -> Vec<String> {
     let read = || {
         let mut bytes = Vec::new();
         let file = fs::File::open(format!("/proc/{pid}/{file}")).ok()?;

@@ -30,8 +30,8 @@ fn of_action(action: &Action, facts: &Facts) -> Option<Event> {
             asked,
             deadline,
         }),
-        Action::Restore { job, urgent, .. } => Some(Event::Restored {
-            urgent,
+        Action::Restore { job, stop, .. } => Some(Event::Restored {
+            urgent: stop.urgent,
             job,
             preempted: record(facts, job).map_or(0, |record| record.preempted) + 1,
         }),

@@ -32,11 +32,14 @@ pub enum Event {
         /// What its user was told.
         sentence: Text,
     },
-    /// A submission wanted to be urgent and became normal.
+    /// A submission, or a change of a job, was to make it urgent, and it is normal.
     MadeNormal {
         /// Whose.
         #[serde(flatten)]
         submitter: Submitter,
+        /// The job, where one was to be changed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        job: Option<JobId>,
         /// By which rule.
         rule: &'static str,
         /// What its user was told.

@@ -13,6 +13,7 @@ mod error;
 mod form;
 mod json;
 mod key;
+mod option;
 mod signal;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ mod value;
 pub use edit::{COMMENT_MAX_BYTES, EditError, edit, edit_fitting};
 pub use error::{DirectiveError, Shown};
 pub use key::Key;
+pub use option::{OptionError, UrgencyOption};
 pub use signal::{SaveSignal, SignalError, SignalName, SignalTarget};
 pub use value::{EPOCHS_MAX, SECONDS_MAX, SaveKind, TIME_MAX, UnknownUrgency, Urgency};
 

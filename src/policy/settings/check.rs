@@ -18,16 +18,24 @@ const AUDIT_KEEP_MAX: u32 = 100;
 #[error("{sentence}")]
 pub struct Fault {
     /// The keys in question, as in `victims.step_s`; the first that a file sets is where its reader is sent.
-    pub keys: Vec<&'static str>,
+    pub keys: Vec<String>,
     /// What is wrong and what would be right; it names the keys.
     pub sentence: String,
 }
 
 impl Fault {
     /// A fault of one key.
-    fn of(key: &'static str, sentence: String) -> Self {
+    pub fn of(key: impl Into<String>, sentence: String) -> Self {
         Self {
-            keys: vec![key],
+            keys: vec![key.into()],
+            sentence,
+        }
+    }
+
+    /// A fault of keys that do not go together.
+    pub fn among<const N: usize>(keys: [&str; N], sentence: String) -> Self {
+        Self {
+            keys: keys.map(str::to_owned).into(),
             sentence,
         }
     }
@@ -41,7 +49,9 @@ impl Settings {
     pub fn check(&self) -> Result<(), Fault> {
         self.check_numbers()?;
         self.check_names()?;
-        self.check_audit_file()
+        self.check_audit_file()?;
+        self.queue.check()?;
+        self.admission.check()
     }
 
     fn check_numbers(&self) -> Result<(), Fault> {
@@ -79,15 +89,7 @@ impl Settings {
             ("victims.exempt_qos", &victims.exempt_qos),
             ("victims.exempt_partitions", &victims.exempt_partitions),
         ] {
-            if exempt
-                .iter()
-                .any(|exempt| exempt.trim().is_empty() || exempt.contains(','))
-            {
-                let sentence = format!(
-                    "{key} has an entry that is empty or has a comma in it; write each name in quotes of its own, as in [\"one\", \"two\"]"
-                );
-                return Err(Fault::of(key, sentence));
-            }
+            check_names(key, exempt)?;
         }
         for (key, value) in [
             ("commands.scontrol", &self.commands.scontrol),
@@ -116,8 +118,27 @@ impl Settings {
     }
 }
 
-fn within<T: PartialOrd + std::fmt::Display>(
-    key: &'static str,
+/// Whether the entries of the list `key` are names.
+///
+/// # Errors
+/// Where one is not.
+pub fn check_names(key: &str, list: &[String]) -> Result<(), Fault> {
+    let is_name = |entry: &String| !entry.trim().is_empty() && !entry.contains(',');
+    if list.iter().all(is_name) {
+        return Ok(());
+    }
+    let sentence = format!(
+        "{key} has an entry that is empty or has a comma in it; write each name in quotes of its own, as in [\"one\", \"two\"]"
+    );
+    Err(Fault::of(key, sentence))
+}
+
+/// Whether the value of `key` lies within bounds.
+///
+/// # Errors
+/// Where it does not.
+pub fn within<T: PartialOrd + std::fmt::Display>(
+    key: &str,
     value: T,
     least: T,
     most: T,

@@ -5,12 +5,10 @@ mod draw;
 
 use super::cursor::Cursor;
 use super::epochs;
+use super::format::Format;
 use super::sight::{Base, Epoch, Means, Scope, Sight, Steps, Times};
 use super::words::{has, has_word, is_no_training};
 use draw::{Drawn, Kind};
-
-/// A bar of which each step is an epoch.
-pub const OVER_EPOCHS: &str = "tqdm over epochs";
 
 /// What a line with a bar says.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,7 +75,7 @@ fn meaning(drawn: &Drawn<'_>) -> Bar {
             run_left_s: drawn.times.left_s,
             ..Times::default()
         };
-        sight.format = OVER_EPOCHS;
+        sight.format = Format::TQDM_OVER_EPOCHS;
         return Bar::Training(sight);
     }
     let scope = match drawn.kind {
@@ -128,14 +126,14 @@ fn in_columns(label: &[u8]) -> Option<epochs::Named> {
     })
 }
 
-fn format(drawn: &Drawn<'_>, named: Option<&epochs::Named>) -> &'static str {
+fn format(drawn: &Drawn<'_>, named: Option<&epochs::Named>) -> Format {
     let is_in_columns = named.is_some() && !has(drawn.label, "epoch");
     match drawn.kind {
-        Kind::Keras => "Keras",
-        Kind::Fastprogress => "fastai",
-        _ if is_in_columns && has(drawn.label, "|loss") => "torchtune",
-        _ if is_in_columns => "Ultralytics",
-        Kind::Rich => "Rich bar",
-        Kind::Tqdm => "tqdm",
+        Kind::Keras => Format::named("Keras"),
+        Kind::Fastprogress => Format::named("fastai"),
+        _ if is_in_columns && has(drawn.label, "|loss") => Format::named("torchtune"),
+        _ if is_in_columns => Format::ULTRALYTICS,
+        Kind::Rich => Format::RICH,
+        Kind::Tqdm => Format::TQDM,
     }
 }

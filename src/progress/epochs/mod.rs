@@ -5,6 +5,7 @@
 mod named;
 
 use super::cursor::{Cursor, Ratio, begins_word};
+use super::format::Format;
 use super::sight::{Base, Epoch, Means, Scope, Sight, Steps, Times};
 use super::words::{has, has_any, is_evaluation};
 use super::{rates, steps};
@@ -26,7 +27,7 @@ pub fn in_brackets(text: &[u8]) -> Option<Sight> {
     };
     let (epoch, step) = (bracket()?, bracket()?);
     Some(Sight {
-        format: "epoch lines",
+        format: Format::EPOCH_LINES,
         epoch: Some(Epoch {
             number: epoch.done,
             means: Means::Inside,
@@ -247,19 +248,19 @@ fn is_eta_of_run(text: &[u8], found: &Named) -> bool {
         || has(text, "[iter:")
 }
 
-fn format(text: &[u8], found: &Named) -> &'static str {
+fn format(text: &[u8], found: &Named) -> Format {
     if has(text, "epoch(train)") {
-        "mmengine"
+        Format::named("mmengine")
     } else if has(text, "num_updates=") {
-        "fairseq"
+        Format::named("fairseq")
     } else if found.base == Base::One {
-        "ESPnet"
+        Format::named("ESPnet")
     } else if has(text, "epoch: [") && has(text, "eta:") {
-        "torchvision"
+        Format::named("torchvision")
     } else if has(text, "][batch=") {
-        "Composer"
+        Format::named("Composer")
     } else {
-        "epoch lines"
+        Format::EPOCH_LINES
     }
 }
 

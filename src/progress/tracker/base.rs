@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Whether a program counts its epochs from 0 or from 1, learnt from what it prints.
 
-use super::GENERAL;
 use crate::progress::sight::{Base, Epoch, Means, Sight};
 
 /// What is known of the number of the first epoch.
@@ -29,7 +28,7 @@ impl Bases {
                 self.one_is_certain |= !self.zero_was_seen && sight.epochs.is_some();
             }
             // Lines by hand count from 0 or from 1. That one epoch less is done is the safe guess.
-            Base::LikelyZero if is_first && GENERAL.contains(&sight.format) => self.one_is_certain = true,
+            Base::LikelyZero if is_first && sight.format.is_general => self.one_is_certain = true,
             Base::LikelyZero if is_first => {
                 let is_at_start = sight.steps.is_none_or(|steps| {
                     steps.total.is_none_or(|total| steps.done <= 0.05 * total) && steps.done <= 1000.0

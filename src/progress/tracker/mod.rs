@@ -4,7 +4,7 @@
 mod base;
 mod steps;
 
-use super::bars::OVER_EPOCHS;
+use super::format::Format;
 use super::reading::Reading;
 use super::sight::{Base, Epoch, Mark, Means, Scope, Sight, Steps};
 use super::timing::Timing;
@@ -13,16 +13,13 @@ use base::Bases;
 /// So many lines in a row that contradict what came before are believed, where nothing announced a restart.
 const CONTRADICTIONS: u32 = 4;
 
-/// Names of formats that say nothing of the framework.
-const GENERAL: [&str; 2] = ["epoch lines", "step lines"];
-
 /// More epochs, or steps, are not believed.
 const COUNT_MAX: f64 = 1e9;
 
 /// Where a training stands, by its lines so far.
 #[derive(Clone, Debug, Default)]
 pub struct Tracker {
-    format: Option<&'static str>,
+    format: Option<Format>,
     framework: Option<&'static str>,
     /// Epochs that were completed before the one under way; with a fraction where the program prints one.
     epoch: Option<f64>,
@@ -65,11 +62,10 @@ impl Tracker {
             Some(epoch) => self.see_epoch(epoch, sight),
             None => self.see_steps(sight),
         };
-        self.counted_epochs |= sight.format == OVER_EPOCHS;
+        self.counted_epochs |= sight.format.counts_epochs;
         if taken {
             // A name that says more stays.
-            if !GENERAL.contains(&sight.format) || self.format.is_none_or(|format| GENERAL.contains(&format))
-            {
+            if !sight.format.is_general || self.format.is_none_or(|format| format.is_general) {
                 self.format = Some(sight.format);
             }
             self.timing
@@ -79,7 +75,7 @@ impl Tracker {
 
     /// Whether a bar that counts epochs was seen.
     pub fn counts_epochs(&self) -> bool {
-        self.format == Some(OVER_EPOCHS) || self.counted_epochs
+        self.counted_epochs
     }
 
     /// A moment of the log's own clock that belongs to the last line of progress.
@@ -90,7 +86,7 @@ impl Tracker {
     /// Whether nothing was seen yet and this depends on a guess of which number the first epoch has.
     pub fn is_first_guess(&self, sight: &Sight) -> bool {
         let is_guess = sight.epoch.is_some_and(|epoch| epoch.base == Base::LikelyZero);
-        self.epoch.is_none() && is_guess && GENERAL.contains(&sight.format)
+        self.epoch.is_none() && is_guess && sight.format.is_general
     }
 
     /// The output is one whose epochs are known to be counted from 0.
@@ -146,9 +142,9 @@ impl Tracker {
         let epoch_steps = epoch_steps.or(self.steps_per_epoch);
         let known = self.timing.epoch_s(self.place(), epochs, epoch_steps);
         Reading {
-            format: self.format.map(|format| match (format, self.framework) {
-                ("tqdm" | "Rich bar" | "epoch lines", Some(framework)) => framework,
-                _ => format,
+            format: self.format.map(|format| match self.framework {
+                Some(framework) if format.is_shared => framework,
+                _ => format.name,
             }),
             epochs_done: done,
             epochs_total: epochs,
@@ -220,7 +216,7 @@ impl Tracker {
                 .is_some_and(|epoch| epoch == before - 1.0 && !self.is_over);
         let completes_same = is_over && self.epoch == Some(before) && self.is_over;
         let had_fraction = self.fraction.is_some();
-        self.is_fractional = epoch.means == Means::Completed && sight.format != OVER_EPOCHS;
+        self.is_fractional = epoch.means == Means::Completed && !sight.format.counts_epochs;
         if self.epoch != Some(before) {
             self.is_under_way = false;
         }
@@ -358,10 +354,7 @@ impl Tracker {
 }
 
 /// Whether a program that counts its epochs from 0 prints the number of the last one rather than how many there are.
-fn prints_last(format: &str, printed: f64) -> bool {
-    match format {
-        "Rich bar" | "Ultralytics" => true,
-        // Totals are round numbers: the last of 25 is 24.
-        _ => printed % 5.0 != 0.0 && (printed + 1.0) % 5.0 == 0.0,
-    }
+fn prints_last(format: Format, printed: f64) -> bool {
+    // Totals are round numbers: the last of 25 is 24.
+    format.prints_last || printed % 5.0 != 0.0 && (printed + 1.0) % 5.0 == 0.0
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Steps without an epoch beside them: of the epoch under way, or of the run.
 
-use super::{COUNT_MAX, GENERAL, Tracker};
+use super::{COUNT_MAX, Tracker};
 use crate::progress::sight::{Scope, Sight, Steps};
 
 /// An unnamed bar of less than this part of the steps of the one before is an evaluation.
@@ -22,10 +22,7 @@ impl Tracker {
         };
         match is_in_epoch {
             true => self.see_steps_in_epoch(steps),
-            false => self.see_steps_of_run(
-                steps,
-                steps.scope == Scope::Unknown && !GENERAL.contains(&sight.format),
-            ),
+            false => self.see_steps_of_run(steps, steps.scope == Scope::Unknown && !sight.format.is_general),
         }
     }
 

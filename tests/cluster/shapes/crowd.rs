@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A cluster full of jobs that save at once when asked, and urgent jobs of all shapes that need their place.
 
+use crate::scene::SAVER;
 use crate::support::{Cluster, JobId, LIMIT, Outcome};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-
-/// Saves when asked, at once, and stays.
-const SAVER: &str = r#"
-me=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}
-save() { scontrol update JobId=${me:-$SLURM_JOB_ID} Comment="signal=USR1@batch ${PRIORITY:+priority=$PRIORITY }saved=$(date +%s)"; }
-trap save USR1
-sleep 100000 &
-echo "$SLURM_JOB_ID up restart ${SLURM_RESTART_COUNT:-0}"
-while kill -0 $!; do wait $!; done
-"#;
 
 /// Longer than Surgent's own patience, so that a shape that Slurm does not start is seen as such.
 const START_LIMIT: Duration = Duration::from_secs(40);

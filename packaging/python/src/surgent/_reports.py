@@ -7,6 +7,7 @@ from typing import Mapping, Optional, Union
 
 from ._say import say_once
 
+Number = Union[int, float]
 Value = Union[bool, int, float, str]
 
 
@@ -19,6 +20,11 @@ class Reports:
     def __init__(self, path: Optional[str]) -> None:
         self._path = path or None
         self._is_torn = False
+
+    @property
+    def are_read(self) -> bool:
+        """Whether there is a ``surgent run`` around this program."""
+        return self._path is not None
 
     def write(self, values: Mapping[str, Value], is_quiet: bool = False) -> None:
         """Appends one line. Where that fails it is said once, unless ``is_quiet``, and the training goes on."""

@@ -6,8 +6,9 @@ import time
 from typing import Callable, Dict, Mapping, Optional, Union
 
 from . import _ranks
-from ._reports import Reports, Value
+from ._reports import Number, Reports, Value
 from ._requests import Requests
+from ._say import say_once
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
@@ -43,21 +44,29 @@ class Session:
         steps: Optional[float] = None,
     ) -> None:
         """See :func:`surgent.report`."""
-        values: Dict[str, Value] = {}
-        for name, value in (("epoch", epoch), ("epochs", epochs), ("step", step), ("steps", steps)):
-            if value is not None:
-                values[name] = _plain(value)
-        if step is not None:
-            now_s = time.monotonic()
-            if now_s - self._reported_s < STEP_INTERVAL_S:
-                return
-            if "epoch" not in values and self.epoch is not None:
-                values["epoch"] = self.epoch
-            if "epoch" in values and steps is not None and steps > 0:
-                values["epoch"] = float(values["epoch"]) + min(max(float(step / steps), 0.0), 1.0)
-        if values and self._speaks():
-            self._reported_s = time.monotonic()
-            self._reports.write(values)
+        given = {"epoch": epoch, "epochs": epochs, "step": step, "steps": steps}
+        numbers = {name: value for name, value in given.items() if value is not None}
+        if not numbers or not self._reports.are_read:
+            return
+        if step is not None and time.monotonic() - self._reported_s < STEP_INTERVAL_S:
+            return
+        if not self._speaks():
+            return
+        self._reported_s = time.monotonic()
+        # Only now, for what is said: to make a plain number of a tensor waits for the GPU.
+        values = _plain(numbers)
+        if values is not None:
+            self._reports.write(self._with_fraction(values))
+
+    def _with_fraction(self, values: Dict[str, Number]) -> Dict[str, Number]:
+        """The report with the part of the epoch that its steps are."""
+        if "step" not in values:
+            return values
+        if "epoch" not in values and self.epoch is not None:
+            values["epoch"] = self.epoch
+        if "epoch" in values and values.get("steps", 0) > 0:
+            values["epoch"] += min(max(values["step"] / values["steps"], 0.0), 1.0)
+        return values
 
     def should_save(self, all_ranks: Optional[Callable[[int], int]] = None) -> bool:
         """See :func:`surgent.should_save`."""
@@ -83,18 +92,25 @@ class Session:
         return _ranks.is_first(self._environ)
 
 
-def _plain(value: float) -> Value:
-    """A number of whatever library, as JSON has it."""
-    number = float(value)
-    return int(number) if number.is_integer() else number
+def _plain(numbers: Mapping[str, float]) -> Optional[Dict[str, Number]]:
+    """Numbers of whatever library, as JSON has them; ``None`` if one is none, which is said once."""
+    values: Dict[str, Number] = {}
+    for name, given in numbers.items():
+        try:
+            value = float(given)
+        except (TypeError, ValueError, OverflowError) as error:
+            say_once("numbers", f"{name} of a report is no number ({error}); the training goes on without the report")
+            return None
+        values[name] = int(value) if value.is_integer() else value
+    return values
 
 
 def _absolute(path: Path) -> Value:
-    """The path from the root; ``True`` for one that JSON cannot hold."""
+    """The path from the root; ``True`` for one that JSON cannot hold, or for what is none."""
     try:
         text = os.path.abspath(os.fsdecode(path))
         text.encode()
-    except (OSError, UnicodeEncodeError):
-        # No working folder any more, or a name that is not UTF-8.
+    except (OSError, TypeError, UnicodeEncodeError):
+        # No working folder any more, what a user's function returns that is no path, or a name that is not UTF-8.
         return True
     return text

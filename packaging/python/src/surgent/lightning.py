@@ -43,9 +43,11 @@ _Callback: Any = _base()
 class SurgentCallback(_Callback):
     """Reports progress, and saves a checkpoint to ``path`` at the step's end when that is asked for.
 
-    ``path`` has to be on a file system that all nodes share. What is trained is exactly what an undisturbed run trains
-    from Lightning 2.5.1 on; older ones do the step of the save once more. After the save the training goes on, or ends
-    with ``stop_after_save``; what the script does behind ``fit()`` is then done too.
+    ``path`` has to be on a file system that all nodes share. From Lightning 2.5.1 on a training goes on with the very
+    step behind its save; older ones do the step of the save once more. Which batch that step gets is up to the loader:
+    an ordinary ``DataLoader`` begins the epoch's data anew, one that keeps its place, such as torchdata's
+    ``StatefulDataLoader``, goes on with the next. After the save the training goes on, or ends with
+    ``stop_after_save``; what the script does behind ``fit()`` is then done too.
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"], stop_after_save: bool = False) -> None:

@@ -54,6 +54,8 @@ class SurgentCallback(TrainerCallback):
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
         """Reports a checkpoint."""
         checkpoint = os.path.join(args.output_dir, f"checkpoint-{state.global_step}")
+        # The others write their random states beside the first's files, and may not be done yet.
+        surgent_torch.largest(0)
         # A search for hyperparameters has folders of its own.
         surgent.saved(checkpoint if os.path.isdir(checkpoint) else None)
         if self._is_asked and self._stop_after_save:
@@ -67,9 +69,9 @@ class SurgentCallback(TrainerCallback):
             surgent.report(epoch=_epochs(state), epochs=_epochs(state))
 
 
-def last_checkpoint(output_dir: str) -> Optional[str]:
+def last_checkpoint(output_dir: Optional[str]) -> Optional[str]:
     """The newest complete checkpoint if this job ran before, for ``train(resume_from_checkpoint=…)``."""
-    if not surgent.resuming() or not os.path.isdir(output_dir):
+    if not surgent.resuming() or output_dir is None or not os.path.isdir(output_dir):
         return None
     complete = (name for name in os.listdir(output_dir) if _is_complete(os.path.join(output_dir, name)))
     newest = max(complete, key=_step, default=None)

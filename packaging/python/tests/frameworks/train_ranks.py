@@ -1,39 +1,48 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two processes that only torch.distributed knows to belong together; they have to save at the same step."""
+"""Processes under torchrun that train one model, each with data of its own, and have to save after the same step."""
 
 import os
-import time
+import sys
 
-import torch.distributed
-import torch.multiprocessing
-from pace import in_bench, tell
+import pace
+import torch
+import torch.distributed as dist
+from pace import BATCH_SIZE, BATCHES, EPOCHS
 
 import surgent
 import surgent.torch
 
-RANKS = 2
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+MODEL = pace.in_folder(f"model-{rank}.pt")
+torch.manual_seed(rank)
+x, y = torch.randn(BATCHES, BATCH_SIZE, 4), torch.randn(BATCHES, BATCH_SIZE)
+weights, step = torch.zeros(4), 0
 
-
-def train(rank: int) -> None:
-    """One of the processes."""
-    torch.distributed.init_process_group("gloo", init_method=f"file://{in_bench('meet')}", rank=rank, world_size=RANKS)
-    if rank == 0:
-        tell("start")
-    for step in range(10_000):
-        time.sleep(0.002 * (rank + 1))
-        surgent.report(epoch=rank, step=step, steps=10_000)
+if surgent.resuming() and os.path.exists(MODEL):
+    step, weights = torch.load(MODEL)
+assert surgent.torch.largest(step) == step, f"rank {rank} has saved after step {step}, and another later"
+if rank == 0:
+    pace.say_versions(torch)
+    pace.start(step)
+for epoch in surgent.epochs(EPOCHS, start=step // BATCHES):
+    for batch in range(step % BATCHES, BATCHES):
+        gradient = (x[batch] @ weights - y[batch]) @ x[batch]
+        dist.all_reduce(gradient)
+        weights -= 0.001 * gradient
+        step += 1
+        if rank == 0:
+            pace.step(step)
+        surgent.report(step=batch + 1, steps=BATCHES)
         if surgent.should_save(all_ranks=surgent.torch.largest):
-            tell(f"save in {step}")
-            torch.distributed.barrier()
-            surgent.saved()
-            break
-    else:
-        tell("not asked")
-    # One more step: whoever has saved together goes on together.
-    assert not surgent.should_save(all_ranks=surgent.torch.largest)
-
-
-if __name__ == "__main__":
-    assert os.environ["SURGENT_REPORT"]
-    torch.multiprocessing.spawn(train, nprocs=RANKS)
-    tell("end")
+            torch.save((step, weights), MODEL + ".part")
+            os.replace(MODEL + ".part", MODEL)
+            dist.barrier()
+            surgent.saved(MODEL)
+            if pace.options.stop_after_save:
+                sys.exit(75)
+    if rank == 0:
+        pace.epoch_done(epoch + 1)
+if rank == 0:
+    pace.end([weights.numpy()])
+dist.destroy_process_group()

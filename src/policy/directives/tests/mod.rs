@@ -2,4 +2,5 @@
 //! Tables for reading and for editing comments. What holds for every comment is in tests/comments.
 
 mod edit;
+mod option;
 mod read;

@@ -60,6 +60,7 @@ fn job(id: u32, nodes: &[u32], held: &Amounts, traits: JobTraits) -> RunningJob 
         labels: Default::default(),
         start: UnixTime(1),
         end: None,
+        submit: None,
         preempt_time: None,
         traits,
         holdings: nodes

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What is charged, for how long it counts, and that it stays within bounds.
+
+use super::*;
+use crate::policy::admission::applicant::{Application, Need};
+use crate::policy::directives::Urgency;
+use crate::policy::facts::{Holding, JobTraits, RunningJob, WaitingJob};
+use crate::policy::ids::NodeIndex;
+use crate::policy::labels::Labels;
+use crate::policy::record::Record;
+use crate::policy::request::Request;
+use crate::policy::resources::Amounts;
+use proptest::prelude::*;
+
+const T0: i64 = 1_764_410_000;
+const WINDOW_H: u32 = 168;
+const CPU_WEIGHT: f64 = 0.05;
+
+fn labels() -> Labels {
+    Labels {
+        account: Some(Name::from("vision")),
+        ..Labels::default()
+    }
+}
+
+/// A cluster at `T0 + now_s` with these urgent jobs: id, start, GPUs.
+fn facts(now_s: i64, running: &[(u32, i64, u64)]) -> Facts {
+    let mut facts = Facts::at(UnixTime(T0 + now_s));
+    for &(id, start_s, gpus) in running {
+        let mut amounts = Amounts::new(8, 1000);
+        facts.gres.add(&mut amounts, "gpu", Some("a100"), gpus);
+        facts.running.push(RunningJob {
+            id: JobId(id),
+            array: None,
+            user: UserId(1000),
+            labels: labels(),
+            submit: None,
+            start: UnixTime(T0 + start_s),
+            end: None,
+            preempt_time: None,
+            traits: JobTraits::default(),
+            holdings: vec![Holding {
+                node: NodeIndex(0),
+                amounts,
+            }],
+            directives: None,
+            record: Some(Record::new(Urgency::Urgent)),
+            admin_comment: Vec::new(),
+        });
+    }
+    facts
+}
+
+fn ended(mut facts: Facts, id: u32, array: Option<u32>, start_s: i64, end_s: i64) -> Facts {
+    facts.ended.push(EndedJob {
+        id: JobId(id),
+        array: array.map(JobId),
+        start: UnixTime(T0 + start_s),
+        end: UnixTime(T0 + end_s),
+    });
+    facts
+}
+
+fn look(accountant: &mut Accountant, facts: &Facts) -> f64 {
+    accountant.look(facts, CPU_WEIGHT, WINDOW_H);
+    gpu_s(accountant.ledger(), facts.now)
+}
+
+fn gpu_s(ledger: &Ledger, now: UnixTime) -> f64 {
+    ledger.spent(now, WINDOW_H).all * 3600.0
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-6
+}
+
+#[test]
+fn a_running_job_is_charged_at_every_moment_and_to_its_end() {
+    let mut accountant = Accountant::default();
+    assert!(near(look(&mut accountant, &facts(10, &[(1, 0, 4)])), 40.0));
+    assert!(near(look(&mut accountant, &facts(100, &[(1, 0, 4)])), 400.0));
+    // It ended between two looks, as its record tells; later Slurm has forgotten it.
+    let gone = ended(facts(140, &[]), 1, None, 0, 120);
+    assert!(near(look(&mut accountant, &gone), 480.0));
+    assert!(near(look(&mut accountant, &gone), 480.0), "once");
+    assert!(near(look(&mut accountant, &facts(500, &[])), 480.0));
+    let spent = accountant.ledger().spent(UnixTime(T0 + 500), WINDOW_H);
+    assert!(near(spent.users[&UserId(1000)], 480.0 / 3600.0));
+    assert!(near(spent.accounts["vision"], 480.0 / 3600.0));
+}
+
+#[test]
+fn a_job_whose_end_nobody_knows_is_charged_until_it_was_last_seen() {
+    let mut accountant = Accountant::default();
+    look(&mut accountant, &facts(50, &[(1, 0, 2)]));
+    assert!(near(look(&mut accountant, &facts(90, &[])), 100.0));
+}
+
+#[test]
+fn the_next_run_of_a_job_is_charged_by_itself() {
+    let mut accountant = Accountant::default();
+    look(&mut accountant, &facts(100, &[(1, 0, 1)]));
+    assert!(near(look(&mut accountant, &facts(300, &[(1, 200, 1)])), 200.0));
+}
+
+#[test]
+fn a_job_that_ran_between_two_looks_is_charged() {
+    let waiting = |id: u32, array: Option<u32>| {
+        let mut facts = facts(0, &[]);
+        facts.waiting.push(WaitingJob {
+            id: JobId(id),
+            priority: 1,
+            submit: facts.now,
+            blocked: true,
+            hindrance: None,
+            tested: true,
+            request: Request::default(),
+            tasks: 1,
+            het: None,
+            worth: None,
+            application: Some(Application {
+                user: UserId(1000),
+                labels: labels(),
+                array: array.map(JobId),
+                need: Need {
+                    gpus: 4,
+                    ..Need::default()
+                },
+                ..Application::default()
+            }),
+            record: None,
+            admin_comment: Vec::new(),
+        });
+        facts
+    };
+    for (id, ended_id, array) in [(1, 1, None), (1, 2, Some(1))] {
+        let mut accountant = Accountant::default();
+        look(&mut accountant, &waiting(id, array));
+        let gone = ended(facts(60, &[]), ended_id, array, 10, 40);
+        assert!(near(look(&mut accountant, &gone), 120.0));
+        assert!(near(look(&mut accountant, &gone), 120.0), "once");
+    }
+}
+
+#[test]
+fn a_job_without_gpus_is_charged_by_its_cpus() {
+    let mut accountant = Accountant::default();
+    assert!(near(
+        look(&mut accountant, &facts(100, &[(1, 0, 0)])),
+        100.0 * 8.0 * 0.05
+    ));
+}
+
+#[test]
+fn a_restart_of_slurmctld_loses_nothing() {
+    let mut accountant = Accountant::default();
+    look(&mut accountant, &facts(100, &[(1, 0, 4)]));
+    let text = serde_json::to_string(accountant.ledger()).unwrap();
+    let mut again = Accountant::with(serde_json::from_str(&text).unwrap());
+    assert!(near(look(&mut again, &facts(200, &[(1, 0, 4)])), 800.0));
+    // Or it ended meanwhile.
+    let mut again = Accountant::with(serde_json::from_str(&text).unwrap());
+    assert!(near(
+        look(&mut again, &ended(facts(200, &[]), 1, None, 0, 150)),
+        600.0
+    ));
+}
+
+#[test]
+fn what_is_older_than_the_window_counts_no_more() {
+    let mut accountant = Accountant::default();
+    look(&mut accountant, &ended(facts(3600, &[(1, 0, 4)]), 9, None, 0, 0));
+    look(&mut accountant, &facts(3601, &[]));
+    let window_s = i64::from(WINDOW_H) * 3600;
+    let at = |s: i64| gpu_s(accountant.ledger(), UnixTime(T0 + s));
+    assert!(near(at(window_s - 3600), 4.0 * 3600.0));
+    assert!(at(window_s + 1800) < 4.0 * 3600.0 && at(window_s + 1800) > 0.0);
+    assert!(near(at(window_s + 2 * 3600), 0.0));
+}
+
+#[test]
+fn the_ledger_is_bounded_and_loses_no_charge_by_that() {
+    let mut ledger = Ledger::default();
+    let hour = T0 / HOUR_S;
+    let payers = 1000;
+    for at in 0..80 {
+        for user in 0..payers {
+            let payer = Payer {
+                user: UserId(user),
+                account: None,
+            };
+            ledger.add(hour + at, &payer, 1.0);
+        }
+    }
+    let now = UnixTime((hour + 80) * HOUR_S);
+    ledger.prune(now, WINDOW_H);
+    assert!(ledger.entries() <= ENTRIES_MAX);
+    assert!(near(gpu_s(&ledger, now), 80.0 * f64::from(payers)));
+    // More who pay than there is room for, in a single hour.
+    for user in 0..80_000 {
+        let payer = Payer {
+            user: UserId(user),
+            account: None,
+        };
+        ledger.add(hour + 79, &payer, 1.0);
+    }
+    ledger.prune(now, 1);
+    assert!(ledger.entries() <= ENTRIES_MAX);
+}
+
+proptest! {
+    /// Whatever the clock does and whoever runs: no usage is negative, no more is charged than all jobs hold in all
+    /// the time, and after the window all is forgotten.
+    #[test]
+    fn usage_is_never_negative_and_never_more_than_was_held(
+        looks in proptest::collection::vec((-50i64..4000, proptest::collection::vec((1u32..5, 0i64..100, 0u64..9), 0..4)), 1..40)
+    ) {
+        let mut accountant = Accountant::default();
+        let (mut now_s, mut latest_s) = (0i64, 0i64);
+        for (step_s, jobs) in looks {
+            now_s = (now_s + step_s).max(0);
+            latest_s = latest_s.max(now_s);
+            let mut seen = BTreeSet::new();
+            let jobs: Vec<_> = jobs
+                .into_iter()
+                .filter(|job| seen.insert(job.0))
+                .map(|(id, ago_s, gpus)| (id, (now_s - ago_s).max(0), gpus))
+                .collect();
+            let mut facts = facts(now_s, &jobs);
+            facts.running.sort_by_key(|job| job.id);
+            let used = look(&mut accountant, &facts);
+            prop_assert!(used >= 0.0);
+            // A run may be seen to begin up to 100 s before the look that finds it.
+            let most = 4.0 * 8.0 * (latest_s as f64 + 100.0 * 40.0 * 4.0);
+            prop_assert!(used <= most, "{used} of {most}");
+            prop_assert!(accountant.ledger().spent(facts.now, WINDOW_H).users.values().all(|hours| *hours >= 0.0));
+        }
+        let later = UnixTime(T0 + latest_s + (i64::from(WINDOW_H) + 2) * 3600);
+        accountant.look(&Facts::at(later), CPU_WEIGHT, WINDOW_H);
+        prop_assert_eq!(gpu_s(accountant.ledger(), later), 0.0);
+        prop_assert_eq!(accountant.ledger().entries(), 0);
+    }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The configuration that slurmctld runs with, as `scontrol show config` prints it.
+
+use super::command::{Bounds, CommandError, Environment, run};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// scontrol itself gives up after about 9 s without slurmctld.
+const SHOW_LIMIT: Duration = Duration::from_secs(15);
+
+/// Keys and values, keys in small letters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    values: BTreeMap<String, String>,
+    as_of: Option<jiff::civil::DateTime>,
+}
+
+/// A release of Slurm, such as 22.05.8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// Such as 22.
+    pub major: u8,
+    /// Such as 5.
+    pub minor: u8,
+    /// The patch level.
+    pub micro: u8,
+}
+
+impl Version {
+    /// As Slurm's plugins say it: one byte each.
+    pub fn from_number(number: u32) -> Self {
+        let [_, major, minor, micro] = number.to_be_bytes();
+        Self { major, minor, micro }
+    }
+
+    /// `22.05.8`, or `22.05.8-1`, or with another word behind it.
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split(['.', '-', ' ']).map(|part| part.parse().ok());
+        let mut part = || parts.next().flatten();
+        Some(Self {
+            major: part()?,
+            minor: part()?,
+            micro: part()?,
+        })
+    }
+}
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{:02}.{}", self.major, self.minor, self.micro)
+    }
+}
+
+impl Config {
+    /// Asks slurmctld.
+    ///
+    /// # Errors
+    ///
+    /// Within 15 s, where scontrol gives no answer.
+    pub fn ask(environment: &Environment) -> Result<Self, CommandError> {
+        let bounds = Bounds {
+            limit: SHOW_LIMIT,
+            stop: &|| false,
+        };
+        let shown = run("scontrol".as_ref(), &["show", "config"], environment, &bounds)?;
+        Ok(Self::parse(&String::from_utf8_lossy(&shown)))
+    }
+
+    /// Reads what `scontrol show config` prints: lines of `Key = value`; other lines are passed over.
+    pub fn parse(shown: &str) -> Self {
+        let as_of = shown
+            .lines()
+            .find_map(|line| line.strip_prefix("Configuration data as of "))
+            .and_then(|time| time.trim().parse().ok());
+        let values = shown
+            .lines()
+            .filter_map(|line| line.split_once('='))
+            .map(|(key, value)| (key.trim().to_ascii_lowercase(), value.trim().to_owned()))
+            .collect();
+        Self { values, as_of }
+    }
+
+    /// The value of a key; `None` where there is none, or Slurm shows it as unset.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        let value = self.values.get(&key.to_ascii_lowercase())?.as_str();
+        (!value.is_empty() && value != "(null)").then_some(value)
+    }
+
+    /// The entries of a list with commas between them.
+    pub fn list(&self, key: &str) -> impl Iterator<Item = &str> {
+        self.get(key).unwrap_or_default().split(',').map(str::trim)
+    }
+
+    /// A time in seconds, shown as `30 sec`, or as a bare number.
+    pub fn seconds(&self, key: &str) -> Option<u64> {
+        self.get(key)?.split_whitespace().next()?.parse().ok()
+    }
+
+    /// The release that runs.
+    pub fn version(&self) -> Option<Version> {
+        Version::parse(self.get("SLURM_VERSION")?)
+    }
+
+    /// Path of slurm.conf.
+    pub fn slurm_conf(&self) -> Option<&Path> {
+        self.get("SLURM_CONF").map(Path::new)
+    }
+
+    /// Where plugins are looked for, in this order.
+    pub fn plugin_dirs(&self) -> Vec<PathBuf> {
+        let dirs = self.get("PluginDir").unwrap_or_default().split(':');
+        dirs.filter(|dir| !dir.is_empty()).map(PathBuf::from).collect()
+    }
+
+    /// The names of the hosts on which slurmctld may run: the first runs it, the others are its backups.
+    pub fn controllers(&self) -> impl Iterator<Item = &str> {
+        let hosts = self
+            .values
+            .iter()
+            .filter(|(key, _)| key.starts_with("slurmctldhost["));
+        hosts.map(|(_, host)| host.split('(').next().unwrap_or_default().trim())
+    }
+
+    /// When slurmctld gave this, by its clock, in this machine's time zone.
+    pub fn as_of(&self) -> Option<jiff::civil::DateTime> {
+        self.as_of
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHOWN: &str = "\
+Configuration data as of 2026-11-29T20:44:01
+AccountingStorageBackupHost = (null)
+AccountingStoreFlags    = job_comment,job_env
+KillWait                = 30 sec
+PluginDir               = /opt/surgent:/usr/lib/slurm
+SLURM_CONF              = /etc/slurm/slurm.conf
+SLURM_VERSION           = 22.05.8
+SlurmctldHost[0]        = head(10.0.0.1)
+SlurmctldHost[1]        = spare
+
+Slurmctld(primary) at head is UP
+";
+
+    #[test]
+    fn what_scontrol_shows_is_read() {
+        let config = Config::parse(SHOWN);
+        assert_eq!(config.get("AccountingStorageBackupHost"), None);
+        assert_eq!(config.list("accountingstoreflags").nth(1), Some("job_env"));
+        assert_eq!(config.seconds("KillWait"), Some(30));
+        assert_eq!(config.plugin_dirs()[1], Path::new("/usr/lib/slurm"));
+        assert_eq!(
+            config.version().map(|version| version.to_string()),
+            Some("22.05.8".into())
+        );
+        assert_eq!(config.controllers().collect::<Vec<_>>(), ["head", "spare"]);
+        assert_eq!(config.as_of().map(|time| time.second()), Some(1));
+    }
+
+    #[test]
+    fn versions_are_read_in_all_their_forms() {
+        let parsed = |text| Version::parse(text).map(|version| version.to_string());
+        assert_eq!(parsed("25.11.0-0rc1"), Some("25.11.0".to_owned()));
+        assert_eq!(parsed("24.05.5-1"), Some("24.05.5".to_owned()));
+        assert_eq!(parsed("slurm"), None);
+        assert_eq!(Version::from_number(0x0016_0508).to_string(), "22.05.8");
+    }
+
+    #[test]
+    fn rubbish_is_no_configuration_and_no_panic() {
+        for shown in ["", "=", "= =\n==", "Configuration data as of never\nKillWait=\n"] {
+            let config = Config::parse(shown);
+            assert_eq!(
+                (config.get("KillWait"), config.as_of()),
+                (None, None),
+                "{shown:?}"
+            );
+        }
+    }
+}
