@@ -14,10 +14,12 @@ const OUTCAST: u32 = 4242;
 /// Two jobs of eight GPUs for each user, and nothing for the outcast.
 fn rules() {
     let settings = Settings::parse("[admission]\ndeny_users = [\"4242\"]\n[admission.per_user]\ngpus = 16\n");
-    let mut people = People::default();
-    people.denied = Circle {
-        users: [UserId(OUTCAST)].into(),
-        ..Circle::default()
+    let people = People {
+        denied: Circle {
+            users: [UserId(OUTCAST)].into(),
+            ..Circle::default()
+        },
+        ..People::default()
     };
     let mut desk = Core::get().desk();
     desk.set_people(Arc::new(people));
