@@ -107,12 +107,12 @@ pub unsafe extern "C" fn surgent_job_submit(
         };
         let (now, settings) = (unix_now(), core.settings.load());
         let rules = &settings.admission;
-        // SAFETY: NULL, or a whole struct that is valid for this call.
-        let applicant = submitted(UserId(request.user_id), unsafe { view_ref(request.ask) });
         let mut judge = |_: bool| {
             if !rules.is_any() {
                 return Ok(());
             }
+            // SAFETY: NULL, or a whole struct that is valid for this call.
+            let applicant = submitted(UserId(request.user_id), unsafe { view_ref(request.ask) });
             let judged = core.desk().admit(rules, &applicant, now);
             look_again(core, now, judged)
         };
