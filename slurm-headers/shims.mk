@@ -77,13 +77,20 @@ install_file = install -d '$(DESTDIR)$(2)' && \
 install-plugindir:
 	@test -n '$(PLUGINDIR)' || { echo 'make: no Slurm plugins found on this machine: say PLUGINDIR=DIRECTORY' >&2; exit 1; }
 
+# Made from the table that also makes `surgent --help`.
+SUBCOMMANDS := check drill follow plan progress report run
+PAGES := man/man1/surgent.1 $(SUBCOMMANDS:%=man/man1/surgent-%.1) bash-completion/completions/surgent \
+	zsh/site-functions/_surgent fish/vendor_completions.d/surgent.fish
+
 install: install-plugindir shims $(SURGENT) ## Install plugins and program under DESTDIR, PREFIX and PLUGINDIR
 	$(call install_file,$(OUT)/libsurgent.so,$(PLUGINDIR),755)
 	$(foreach shim,$(SHIMS),$(call install_file,$(OUT)/$(shim).so,$(PLUGINDIR),755) &&) true
 	$(call install_file,$(SPANK_PLUGIN),$(PLUGINDIR),755)
 	$(call install_file,$(SURGENT),$(PREFIX)/bin,755)
 	$(call install_file,packaging/man/surgent.toml.5,$(PREFIX)/share/man/man5,644)
+	$(CARGO) run --quiet --release --example pages -- target/share
+	$(foreach page,$(PAGES),$(call install_file,target/share/$(page),$(PREFIX)/share/$(patsubst %/,%,$(dir $(page))),644) &&) true
 
 uninstall: install-plugindir ## Remove them
 	rm -f $(patsubst %,'$(DESTDIR)$(PLUGINDIR)/%.so',libsurgent spank_surgent $(SHIMS)) '$(DESTDIR)$(PREFIX)/bin/$(notdir $(SURGENT))' \
-		'$(DESTDIR)$(PREFIX)/share/man/man5/surgent.toml.5'
+		'$(DESTDIR)$(PREFIX)/share/man/man5/surgent.toml.5' $(PAGES:%='$(DESTDIR)$(PREFIX)/share/%')

@@ -11,7 +11,7 @@ mod report;
 mod run;
 mod saving;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Urgent jobs for Slurm: training jobs give way only after they have saved
@@ -40,6 +40,11 @@ enum Command {
     Relay,
 }
 
+/// The table of all that can be typed, from which help, man pages and completions are made.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
 /// Runs the `surgent` command and returns its exit code.
 pub fn main() -> ExitCode {
     match Cli::parse().command {
@@ -60,10 +65,9 @@ pub fn main() -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 }
