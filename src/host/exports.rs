@@ -3,7 +3,7 @@
 
 use super::core::{Core, Host, unix_now};
 use super::guard::{self, Hook, hook};
-use super::views::ask::{Changed, submitted};
+use super::views::ask::{Changed, is_oversize, submitted};
 use super::views::{bytes, number, view_ref};
 use super::{abi, logger, planner};
 use crate::policy::admission::rules::{Kind, Refusal};
@@ -132,6 +132,11 @@ pub unsafe extern "C" fn surgent_job_submit(
         let (Some(request), Some(answer)) = (unsafe { (view_ref(request), view_ref(answer)) }) else {
             return ACCEPT;
         };
+        // SAFETY: NULL, or a whole struct that is valid for this call.
+        let ask = unsafe { view_ref(request.ask) };
+        if is_oversize(bytes(&request.comment), ask) {
+            return ACCEPT;
+        }
         let core = Core::get();
         let has = |flag: u32| request.flags & flag != 0;
         let submission = Submission {
@@ -151,8 +156,7 @@ pub unsafe extern "C" fn surgent_job_submit(
         };
         let (now, settings) = (unix_now(), core.settings.load());
         let rules = &settings.admission;
-        // SAFETY: NULL, or a whole struct that is valid for this call.
-        let applicant = submitted(UserId(request.user_id), unsafe { view_ref(request.ask) });
+        let applicant = submitted(UserId(request.user_id), ask);
         let broken = Cell::new(None);
         let mut judge = |_: bool| {
             if !rules.is_any() {
@@ -213,9 +217,12 @@ pub unsafe extern "C" fn surgent_job_modify(
         let (Some(change), Some(subject), Some(answer)) = views else {
             return ACCEPT;
         };
-        let core = Core::get();
         // SAFETY: each NULL, or a whole struct that is valid for this call.
         let (ask, is) = unsafe { (view_ref(change.ask), view_ref(subject.ask)) };
+        if is_oversize(bytes(&change.comment), ask) {
+            return ACCEPT;
+        }
+        let core = Core::get();
         let changed = Changed::new(UserId(subject.user_id), ask, is);
         let asked = Change {
             alters: changed.alters(),

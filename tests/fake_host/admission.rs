@@ -27,7 +27,7 @@ fn rules() {
     Core::get().settings.store(Arc::new(settings.unwrap()));
 }
 
-fn ask(min_nodes: u32, tres_per_node: &CStr) -> surgent_ask_view_t {
+pub fn ask(min_nodes: u32, tres_per_node: &CStr) -> surgent_ask_view_t {
     surgent_ask_view_t {
         size: size::<surgent_ask_view_t>(),
         group_id: 100,

@@ -212,6 +212,32 @@ fn a_job_without_directives_is_left_alone() {
     }
 }
 
+/// Slurm looks at the length of a request's texts after it has asked, and then refuses it.
+#[test]
+fn texts_that_slurm_will_not_take_are_not_looked_at() {
+    let long = "x".repeat(1 << 20);
+    for comment in [
+        format!("urgency=urgnt {long}"),
+        format!("{{\"urgency\": \"urgent\", \"x\": \"{long}\"}}"),
+    ] {
+        assert_eq!(submit(comment.as_bytes(), BATCH_UNSET), Answer::default());
+        let change = modify(
+            Some(&comment),
+            None,
+            "surgent{class=normal}",
+            SURGENT_STATE_RUNNING,
+        );
+        assert_eq!(change, Answer::default());
+    }
+    let account = CString::new(long).unwrap();
+    let ask = surgent_ask_view_t {
+        account: account.as_ptr(),
+        ..admission::ask(1, c"gres:gpu:1")
+    };
+    assert_eq!(submit_as(1000, b"urgent", BATCH_UNSET, &ask), Answer::default());
+    assert!(submit(b"urgent", BATCH_UNSET).priority.is_some());
+}
+
 #[test]
 fn an_urgent_job_gets_its_class_and_its_place() {
     let answer = submit(b"urgency=urgent", BATCH_UNSET);
