@@ -156,12 +156,12 @@ pub unsafe extern "C" fn surgent_job_submit(
         };
         let (now, settings) = (unix_now(), core.settings.load());
         let rules = &settings.admission;
-        let applicant = submitted(UserId(request.user_id), ask);
         let broken = Cell::new(None);
         let mut judge = |_: bool| {
             if !rules.is_any() {
                 return Ok(());
             }
+            let applicant = submitted(UserId(request.user_id), ask);
             let judged = core.desk().admit(rules, &applicant, now);
             broken.set(judged.as_ref().err().map(|refusal| refusal.kind));
             look_again(core, now, judged)
