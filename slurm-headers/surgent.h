@@ -4,9 +4,11 @@
  * (libsurgent.so, Rust, one build for all releases). Read by cc for the shims and by bindgen for the core.
  *
  * Rules
- *  - Every struct that may grow begins with `size`, filled in by the side that makes the struct. The other
- *    side reads no further than `size`. Fields are only ever appended; nothing is removed or reordered.
- *  - A change that breaks this raises SURGENT_ABI; a shim and a core of different SURGENT_ABI refuse each other.
+ *  - Every struct that one side makes for the other begins with `size`, filled in by the side that makes it, save those
+ *    that stand in arrays. The core takes one that is shorter than it is here for none, and then lets Slurm do as it likes.
+ *  - So every change of a struct, also a field that is appended, raises SURGENT_ABI; a shim and a core of different
+ *    SURGENT_ABI refuse each other and say so in the log. For that, surgent_core_abi() and surgent_host_t up to `log` stay
+ *    as they are in all contracts.
  *  - Views are borrowed: they and all they point to are valid only during the call. Each side copies what it keeps.
  *  - Strings are NUL-terminated bytes of no promised encoding, or NULL for "none".
  *  - Slurm's sentinels (NO_VAL, INFINITE ...) end in the shims. Here, an unknown or absent number is
@@ -24,7 +26,7 @@
 extern "C" {
 #endif
 
-#define SURGENT_ABI 2u
+#define SURGENT_ABI 3u
 #define SURGENT_NONE32 0xffffffffu
 #define SURGENT_NONE64 0xffffffffffffffffull
 

@@ -266,13 +266,15 @@ fn admin_comment(facts: &Facts, job: JobId) -> Option<&Vec<u8>> {
 }
 
 /// How Slurm's commands are told which job is meant. By its own number, one task of an array, the last to start, would
-/// stand for all of them.
+/// stand for all of them, and so would the first component of a heterogeneous job.
 fn address(facts: &Facts, job: JobId) -> String {
     let running = facts.job(job).and_then(|job| job.array);
     let parked = || facts.parked.iter().find(|parked| parked.id == job)?.array;
-    match running.or_else(parked) {
-        Some(task) => task.to_string(),
-        None => job.to_string(),
+    let component = || facts.waiting.iter().find(|waiting| waiting.id == job)?.het;
+    match (running.or_else(parked), component()) {
+        (Some(task), _) => task.to_string(),
+        (None, Some(component)) => format!("{}+{}", component.leader, component.offset),
+        (None, None) => job.to_string(),
     }
 }
 
@@ -304,4 +306,46 @@ fn locate(command: &str) -> PathBuf {
         .map(|folder| folder.join(named))
         .find(|path| path.is_file())
         .unwrap_or_else(|| OsStr::from_bytes(command.as_bytes()).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::facts::{Component, WaitingJob};
+    use crate::policy::request::Request;
+
+    fn waiting(id: u32, het: Option<Component>) -> WaitingJob {
+        WaitingJob {
+            id: JobId(id),
+            priority: 1,
+            submit: UnixTime(0),
+            blocked: false,
+            hindrance: None,
+            tested: true,
+            request: Request::default(),
+            tasks: 1,
+            het,
+            worth: None,
+            application: None,
+            record: None,
+            admin_comment: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_component_is_addressed_by_itself() {
+        let component = |offset, of| Component {
+            leader: JobId(10),
+            offset,
+            of,
+        };
+        let mut facts = Facts::at(UnixTime(0));
+        facts.waiting = vec![
+            waiting(9, None),
+            waiting(10, Some(component(0, Some(2)))),
+            waiting(11, Some(component(1, None))),
+        ];
+        let addresses = [9, 10, 11].map(|id| address(&facts, JobId(id)));
+        assert_eq!(addresses, ["9", "10+0", "10+1"]);
+    }
 }

@@ -3,7 +3,7 @@
 
 use super::core::{Core, Host, unix_now};
 use super::guard::{self, Hook, hook};
-use super::views::ask::{Changed, submitted};
+use super::views::ask::{Changed, is_oversize, submitted};
 use super::views::{bytes, number, view_ref};
 use super::{abi, logger, planner};
 use crate::policy::admission::rules::{Kind, Refusal};
@@ -17,6 +17,7 @@ use crate::policy::settings::{Mode, Settings};
 use crate::policy::units::{Seconds, UnixTime};
 use std::cell::Cell;
 use std::ffi::{CString, OsStr, c_char, c_int, c_void};
+use std::mem::offset_of;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -41,24 +42,48 @@ pub unsafe extern "C" fn surgent_attach(host: *const abi::surgent_host_t) -> c_i
     // plugin loads, and does nothing.
     hook(Hook::Attach, ACCEPT, || {
         // SAFETY: promised by the caller.
+        let Some((contract, log)) = (unsafe { introduction(host) }) else {
+            return REFUSE;
+        };
+        logger::install(log);
+        if contract != abi::SURGENT_ABI {
+            log::error!(
+                "a shim for contract {contract} cannot use this core, which is for contract {}; install shims and core of one version",
+                abi::SURGENT_ABI
+            );
+            return REFUSE;
+        }
+        // SAFETY: promised by the caller.
         match unsafe { view_ref(host) } {
             Some(host) => attach(host),
-            None => REFUSE,
+            None => {
+                log::error!(
+                    "a shim was built with another surgent.h than this core; build and install both from one tree"
+                );
+                REFUSE
+            }
         }
     })
 }
 
-fn attach(host: &abi::surgent_host_t) -> c_int {
-    let Some(log) = host.log else { return REFUSE };
-    logger::install(log);
-    if host.abi != abi::SURGENT_ABI {
-        log::error!(
-            "a shim for contract {} cannot use this core, which is for contract {}; install shims and core of one version",
-            host.abi,
-            abi::SURGENT_ABI
-        );
-        return REFUSE;
+/// What every shim says in the same way, whatever its contract: which that is, and how to write to Slurm's log.
+///
+/// # Safety
+/// `host` is NULL or points to a `surgent_host_t` of any contract that is valid for this call.
+unsafe fn introduction(host: *const abi::surgent_host_t) -> Option<(u32, logger::LogFn)> {
+    const END: usize = offset_of!(abi::surgent_host_t, log) + size_of::<Option<logger::LogFn>>();
+    if host.is_null() {
+        return None;
     }
+    // SAFETY: not NULL, and every contract's struct begins with its size.
+    if (unsafe { (*host).size } as usize) < END {
+        return None;
+    }
+    // SAFETY: it is there up to the end of `log`.
+    unsafe { Some(((*host).abi, (*host).log?)) }
+}
+
+fn attach(host: &abi::surgent_host_t) -> c_int {
     let core = Core::get();
     let path = |text: &*const c_char| PathBuf::from(OsStr::from_bytes(bytes(text).unwrap_or_default()));
     core.attach(host.shim);
@@ -107,6 +132,11 @@ pub unsafe extern "C" fn surgent_job_submit(
         let (Some(request), Some(answer)) = (unsafe { (view_ref(request), view_ref(answer)) }) else {
             return ACCEPT;
         };
+        // SAFETY: NULL, or a whole struct that is valid for this call.
+        let ask = unsafe { view_ref(request.ask) };
+        if is_oversize(bytes(&request.comment), ask) {
+            return ACCEPT;
+        }
         let core = Core::get();
         let has = |flag: u32| request.flags & flag != 0;
         let submission = Submission {
@@ -131,8 +161,7 @@ pub unsafe extern "C" fn surgent_job_submit(
             if !rules.is_any() {
                 return Ok(());
             }
-            // SAFETY: NULL, or a whole struct that is valid for this call.
-            let applicant = submitted(UserId(request.user_id), unsafe { view_ref(request.ask) });
+            let applicant = submitted(UserId(request.user_id), ask);
             let judged = core.desk().admit(rules, &applicant, now);
             broken.set(judged.as_ref().err().map(|refusal| refusal.kind));
             look_again(core, now, judged)
@@ -188,9 +217,12 @@ pub unsafe extern "C" fn surgent_job_modify(
         let (Some(change), Some(subject), Some(answer)) = views else {
             return ACCEPT;
         };
-        let core = Core::get();
         // SAFETY: each NULL, or a whole struct that is valid for this call.
         let (ask, is) = unsafe { (view_ref(change.ask), view_ref(subject.ask)) };
+        if is_oversize(bytes(&change.comment), ask) {
+            return ACCEPT;
+        }
+        let core = Core::get();
         let changed = Changed::new(UserId(subject.user_id), ask, is);
         let asked = Change {
             alters: changed.alters(),

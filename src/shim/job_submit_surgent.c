@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "asked_text.h"
 #include "compat.h"
 #include "host.h"
 #include "identity.h"
@@ -31,6 +32,20 @@ static void replace_text(char **slot, const char *text)
 	*slot = slurm_xstrdup(text);
 }
 
+/* For a record that is changed with others: as if what was written for the one before had never been. */
+static void restore_asked(char **slot)
+{
+	const char *asked = surgent_asked_for(*slot);
+
+	if (asked) {
+		/* It is in the block that is freed. */
+		char *copy = slurm_xstrdup(asked);
+
+		slurm_xfree((void **)slot);
+		*slot = copy;
+	}
+}
+
 /* What the user cannot be shown, the administrator whom he asks can find. */
 static void log_message(uint32_t job_id, const char *text)
 {
@@ -48,6 +63,8 @@ static void show_message(void *context, const char *text)
 		return;
 	if (!target->user_message) {
 		log_message(target->job_id, text);
+	} else if (*target->user_message && strstr(*target->user_message, text)) {
+		/* Said of another component of the same heterogeneous job. */
 	} else if (*target->user_message) {
 		/* Another job_submit plugin spoke before; both are heard. */
 		char *both = slurm_xstrdup_printf("%s\n%s", *target->user_message, text);
@@ -61,7 +78,11 @@ static void show_message(void *context, const char *text)
 
 static void set_admin_comment(void *context, const char *text)
 {
-	replace_text(&((target_t *)context)->desc->admin_comment, text);
+	job_desc_msg_t *desc = ((target_t *)context)->desc;
+	char *written = desc->admin_comment ? surgent_text_in_place_of(text, desc->admin_comment) : slurm_xstrdup(text);
+
+	slurm_xfree((void **)&desc->admin_comment);
+	desc->admin_comment = written;
 }
 
 static void set_comment(void *context, const char *text)
@@ -247,11 +268,13 @@ static int modify(job_desc_msg_t *desc, const job_record_t *job, uint32_t submit
 #if SURGENT_MODIFY_HAS_MESSAGE
 SURGENT_HOOK extern int job_modify(job_desc_msg_t *desc, job_record_t *job, uint32_t submit_uid, char **err_msg)
 {
+	restore_asked(&desc->admin_comment);
 	return modify(desc, job, submit_uid, err_msg);
 }
 #else
 SURGENT_HOOK extern int job_modify(job_desc_msg_t *desc, job_record_t *job, uint32_t submit_uid)
 {
+	restore_asked(&desc->admin_comment);
 	return modify(desc, job, submit_uid, NULL);
 }
 #endif

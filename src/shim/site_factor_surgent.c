@@ -79,12 +79,21 @@ static atomic_bool closing;
 /* reprioritize() is calling priority/multifactor. */
 static atomic_bool busy;
 
+/*
+ * slurmctld, before it saves its state for the last time, has priority/multifactor free what that computes with, under no
+ * lock that is held here and before fini() is called. It has decided to end a while before that.
+ */
+static bool must_stop(void)
+{
+	return atomic_load(&closing) || slurmctld_config.shutdown_time;
+}
+
 static int set_priority_if_waiting(void *item, void *context)
 {
 	job_record_t *job = item;
 
 	(void)context;
-	if (atomic_load(&closing))
+	if (must_stop())
 		return STOP;
 	/* 0 stands for "held". */
 	if (is_waiting(job) && job->priority)
@@ -114,7 +123,7 @@ static void reprioritize(void)
 
 	lock_slurmctld(locks);
 	atomic_store(&busy, true);
-	if (!atomic_load(&closing) && job_list && is_multifactor()) {
+	if (!must_stop() && job_list && is_multifactor()) {
 		surgent_queue_moment();
 		slurm_list_for_each_ro(job_list, set_priority_if_waiting, NULL);
 	}

@@ -148,3 +148,56 @@ fn an_ordinary_user_may_be_urgent_but_not_write_the_record() -> Outcome {
         Ok(())
     })
 }
+
+/// Slurm shows one request once for each record that it changes, with what was written into it for the last one.
+#[test]
+fn an_administrators_note_on_many_jobs_at_once_leaves_each_its_own_record() -> Outcome {
+    on_cluster(quick(), |cluster| {
+        let record = |task: u32| format!("surgent{{class=normal first={task} preempted={task}}}");
+        let admin_comment = |job: &str| -> Outcome<String> {
+            let show = cluster.ask("scontrol", &["show", "job", job])?;
+            let mut lines = show.lines().map(str::trim);
+            let text = lines.find_map(|line| line.strip_prefix("AdminComment="));
+            Ok(text.unwrap_or_default().to_owned())
+        };
+        let update = |job: &str, text: &str| {
+            let (job, text) = (format!("JobId={job}"), format!("AdminComment={text}"));
+            cluster.ask("scontrol", &["update", &job, &text]).map(drop)
+        };
+
+        // Task 5 stays in the record of the array.
+        let array = cluster.sbatch(&["--hold", "--array=1-5"], "true")?;
+        let tasks = [1, 2, 3, 4, 5].map(|task| (task, format!("{array}_{task}")));
+        for (task, job) in &tasks[..4] {
+            // Each second one has no record, which must not get one either.
+            let text = if task % 2 == 1 { record(*task) } else { "-".to_owned() };
+            update(job, &text)?;
+        }
+        for note in ["checked by ops", "checked again"] {
+            update(&array.to_string(), note)?;
+            for (task, job) in &tasks {
+                let expected = match task {
+                    1 | 3 => format!("{} {note}", record(*task)),
+                    _ => note.to_owned(),
+                };
+                assert_eq!(admin_comment(job)?, expected, "of task {task}");
+            }
+        }
+        // A whole record is written as it is.
+        update(&tasks[0].1, &record(7))?;
+        assert_eq!(admin_comment(&tasks[0].1)?, record(7));
+
+        let component = ["--hold", "--comment=epochs=9", "--nodes=1"];
+        let leader = cluster.sbatch(&[&component[..], &[":"], &component[1..]].concat(), "true")?;
+        let components = [(1, format!("{leader}+0")), (2, format!("{leader}+1"))];
+        for (number, job) in &components {
+            update(job, &record(*number))?;
+        }
+        update(&leader.to_string(), "for the demo")?;
+        for (number, job) in &components {
+            let expected = format!("{} for the demo", record(*number));
+            assert_eq!(admin_comment(job)?, expected, "of {job}");
+        }
+        cluster.controller_is_well()
+    })
+}

@@ -9,11 +9,11 @@ use surgent::policy::admission::usage::Usage;
 use surgent::policy::ids::UserId;
 use surgent::policy::settings::Settings;
 
-const OUTCAST: u32 = 4242;
+const OUTCAST: u32 = 4243;
 
 /// Two jobs of eight GPUs for each user, and nothing for the outcast.
 fn rules() {
-    let settings = Settings::parse("[admission]\ndeny_users = [\"4242\"]\n[admission.per_user]\ngpus = 16\n");
+    let settings = Settings::parse("[admission]\ndeny_users = [\"4243\"]\n[admission.per_user]\ngpus = 16\n");
     let people = People {
         denied: Circle {
             users: [UserId(OUTCAST)].into(),
@@ -27,7 +27,7 @@ fn rules() {
     Core::get().settings.store(Arc::new(settings.unwrap()));
 }
 
-fn ask(min_nodes: u32, tres_per_node: &CStr) -> surgent_ask_view_t {
+pub fn ask(min_nodes: u32, tres_per_node: &CStr) -> surgent_ask_view_t {
     surgent_ask_view_t {
         size: size::<surgent_ask_view_t>(),
         group_id: 100,
@@ -59,7 +59,7 @@ fn the_hooks_keep_to_the_rules() {
 
     let answer = submit_as(OUTCAST, b"urgent", BATCH_UNSET, &eight_gpus);
     assert_eq!((answer.code, answer.priority), (1, None));
-    assert!(answer.message.unwrap().contains("user 4242 may not"), "by number");
+    assert!(answer.message.unwrap().contains("user 4243 may not"), "by number");
     assert_eq!(submit_as(OUTCAST, b"epochs=3", BATCH_UNSET, &eight_gpus).code, 0);
 
     // A hundred at once: no more than two of them.

@@ -2,6 +2,7 @@
 //! Plays slurmctld: calls the core's exported functions as a shim does, with good and with hostile views.
 
 mod admission;
+mod contract;
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -210,6 +211,32 @@ fn a_job_without_directives_is_left_alone() {
     ] {
         assert_eq!(submit(comment, BATCH_UNSET), Answer::default(), "{comment:?}");
     }
+}
+
+/// Slurm looks at the length of a request's texts after it has asked, and then refuses it.
+#[test]
+fn texts_that_slurm_will_not_take_are_not_looked_at() {
+    let long = "x".repeat(1 << 20);
+    for comment in [
+        format!("urgency=urgnt {long}"),
+        format!("{{\"urgency\": \"urgent\", \"x\": \"{long}\"}}"),
+    ] {
+        assert_eq!(submit(comment.as_bytes(), BATCH_UNSET), Answer::default());
+        let change = modify(
+            Some(&comment),
+            None,
+            "surgent{class=normal}",
+            SURGENT_STATE_RUNNING,
+        );
+        assert_eq!(change, Answer::default());
+    }
+    let account = CString::new(long).unwrap();
+    let ask = surgent_ask_view_t {
+        account: account.as_ptr(),
+        ..admission::ask(1, c"gres:gpu:1")
+    };
+    assert_eq!(submit_as(1000, b"urgent", BATCH_UNSET, &ask), Answer::default());
+    assert!(submit(b"urgent", BATCH_UNSET).priority.is_some());
 }
 
 #[test]
@@ -538,47 +565,4 @@ fn a_waiting_job_gets_its_place() {
         site_factor("", "surgent{class=urgent first=0}", HOUR_S),
         0x7fff_0000
     );
-}
-
-#[test]
-fn a_shim_of_another_contract_is_told_so_and_refused() {
-    let stranger = surgent_host_t {
-        abi: SURGENT_ABI + 1,
-        ..host()
-    };
-    // SAFETY: a whole struct whose functions stay.
-    assert_eq!(unsafe { surgent_attach(&stranger) }, 1);
-    assert!(
-        LOG.lock()
-            .unwrap()
-            .iter()
-            .any(|line| line.contains(&format!("contract {} cannot use this core", SURGENT_ABI + 1)))
-    );
-}
-
-/// The sizes that cc gives the structs of `surgent.h` are the ones that bindgen gives them.
-#[test]
-fn c_and_rust_see_one_layout() {
-    macro_rules! check {
-        ($($function:ident => $view:ty),* $(,)?) => {
-            unsafe extern "C" { $(fn $function() -> usize;)* }
-            // SAFETY: functions of src/shim/layout.c that return a constant.
-            $(assert_eq!(unsafe { $function() }, size_of::<$view>(), stringify!($view));)*
-        };
-    }
-    check! {
-        surgent_layout_gres => surgent_gres_t,
-        surgent_layout_node_view => surgent_node_view_t,
-        surgent_layout_holding => surgent_holding_t,
-        surgent_layout_gres_request => surgent_gres_request_t,
-        surgent_layout_job_view => surgent_job_view_t,
-        surgent_layout_sink => surgent_sink_t,
-        surgent_layout_host => surgent_host_t,
-        surgent_layout_answer => surgent_answer_t,
-        surgent_layout_ask_view => surgent_ask_view_t,
-        surgent_layout_request_view => surgent_request_view_t,
-        surgent_layout_subject_view => surgent_subject_view_t,
-        surgent_layout_pair_view => surgent_pair_view_t,
-        surgent_layout_queue_view => surgent_queue_view_t,
-    }
 }

@@ -8,6 +8,28 @@ use crate::policy::admission::ask::Ask;
 use crate::policy::ids::{GroupId, UserId};
 use std::ffi::c_char;
 
+/// Slurm takes no text of a request that is longer than 4,096 bytes, but looks at that only after it has asked, with its
+/// locks held all the while.
+const TEXT_MAX_BYTES: usize = 16 * 1024;
+
+/// Whether Slurm will refuse a request with this comment for the length of its texts, so that they are not to be read.
+pub fn is_oversize(comment: Option<&[u8]>, ask: Option<&abi::surgent_ask_view_t>) -> bool {
+    let of_ask = ask.map(|ask| {
+        [
+            &ask.array,
+            &ask.account,
+            &ask.qos,
+            &ask.partition,
+            &ask.tres_per_node,
+            &ask.tres_per_job,
+            &ask.tres_per_socket,
+            &ask.tres_per_task,
+        ]
+    });
+    let texts = of_ask.into_iter().flatten().filter_map(bytes).chain(comment);
+    texts.into_iter().any(|text| text.len() > TEXT_MAX_BYTES)
+}
+
 /// A submission as the rules see it.
 pub fn submitted(user: UserId, view: Option<&abi::surgent_ask_view_t>) -> Applicant<'_> {
     let said = |name: Option<_>| name.map_or(Label::Unsaid, Label::Is);

@@ -9,7 +9,7 @@ use std::ffi::{CStr, c_char};
 /// No array in a view is longer.
 const ARRAY_MAX: usize = 1 << 20;
 
-/// The view behind a pointer, if it is as large as this core expects.
+/// The view behind a pointer. A shorter one than this core knows is none: shims that make such are refused when they attach.
 ///
 /// # Safety
 /// `view` is NULL or points to a struct of the contract whose first field is its size, valid for `'a`.

@@ -8,6 +8,7 @@ use super::settings::AdmissionSettings;
 use super::usage::{Spent, Usage};
 use crate::policy::ids::UserId;
 use crate::policy::units::{Seconds, UnixTime};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// So many submissions are remembered between two looks; more than that are sent away.
@@ -118,15 +119,17 @@ impl Desk {
 
     /// What a look at `now` showed: the jobs there are, and the submissions that became jobs.
     pub fn publish(&mut self, mut usage: Usage, seen: &[(UserId, UnixTime)], now: UnixTime) {
-        let mut seen = seen.to_vec();
+        let mut jobs: BTreeMap<(UserId, UnixTime), usize> = BTreeMap::new();
+        for job in seen {
+            *jobs.entry(*job).or_default() += 1;
+        }
         self.admitted.retain(|admitted| now - admitted.at < JOB_WITHIN_S);
         for admitted in &self.admitted {
-            let job = seen.iter().position(|seen| *seen == (admitted.user, admitted.at));
-            match job {
+            match jobs.get_mut(&(admitted.user, admitted.at)) {
                 // A job stands for one submission. It is remembered all the same: the next look shows it again, and it
                 // must not stand for another submission of the same second then.
-                Some(at) => drop(seen.swap_remove(at)),
-                None => usage.add(&admitted.applicant()),
+                Some(left) if *left > 0 => *left -= 1,
+                _ => usage.add(&admitted.applicant()),
             }
         }
         self.usage = Some(usage);
