@@ -51,8 +51,8 @@ fn assert_refused(answer: Outcome<JobId>, named: &[&str]) {
 }
 
 /// By which rules submissions or changes were refused, as the audit file tells: `count` of them.
-fn rules(cluster: &Cluster, kind: &str, count: usize) -> Outcome<Vec<Value>> {
-    let lines = wait_for_kind(cluster, kind, count)?;
+fn refused_by(cluster: &Cluster, count: usize) -> Outcome<Vec<Value>> {
+    let lines = wait_for_kind(cluster, "refused", count)?;
     Ok(lines.into_iter().map(|line| line["rule"].clone()).collect())
 }
 
@@ -85,7 +85,7 @@ fn only_those_who_may_are_urgent() -> Outcome {
         assert!(finish(&mut scontrol, "scontrol").is_err());
         assert!(update(cluster, normal, "Comment=urgency=urgent").is_err());
         assert_eq!(cluster.comment(normal)?, "epochs=3");
-        assert_eq!(rules(cluster, "refused", 3)?, ["permission"; 3]);
+        assert_eq!(refused_by(cluster, 3)?, ["permission"; 3]);
 
         // A group that is a user's own does not list him.
         change_rules(cluster, "[admission]\nallow_groups = [\"nogroup\"]\n")?;
@@ -174,7 +174,7 @@ fn a_burst_of_submissions_does_not_pass_a_limit() -> Outcome {
             for answer in refused {
                 assert_refused(answer, &["admission.per_user.running", "0 are left"]);
             }
-            assert_eq!(rules(cluster, "refused", 7)?, ["limit"; 7]);
+            assert_eq!(refused_by(cluster, 7)?, ["limit"; 7]);
 
             // An array counts as all its tasks that may run at once, and another user has room of his own.
             let array = |indexes: &str| {
@@ -226,7 +226,7 @@ fn a_budget_that_is_used_up_stays_so_across_a_crash() -> Outcome {
         let other = cluster.sbatch_as_nobody(&["--hold", URGENT], "true")?;
         assert!(is_urgent(cluster, other)?);
 
-        assert_eq!(rules(cluster, "refused", 1)?[0], "budget");
+        assert_eq!(refused_by(cluster, 1)?[0], "budget");
         let charged = wait_for_kind(cluster, "budget_charged", 1)?;
         assert_eq!(charged.len(), 1, "{charged:?}");
         assert_run_was_charged(&charged[0], paid, 0.0044);
