@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What urgent jobs have used up: by hour, user and account, and for those that run, since when.
 
+mod run;
+
+pub use run::{Charged, Payer};
+
 use super::usage::Spent;
 use crate::policy::facts::{EndedJob, Facts};
-use crate::policy::ids::{JobId, UserId};
-use crate::policy::labels::Name;
+use crate::policy::ids::JobId;
 use crate::policy::units::UnixTime;
+use run::Open;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,77 +35,6 @@ struct Charge {
     #[serde(flatten)]
     payer: Payer,
     gpu_s: f64,
-}
-
-/// Who pays.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Payer {
-    /// Whose job it is.
-    pub user: UserId,
-    /// The account that it is charged to.
-    #[serde(default)]
-    pub account: Option<Name>,
-}
-
-/// A job that runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Open {
-    #[serde(flatten)]
-    payer: Payer,
-    /// Tells this run from the next.
-    start: UnixTime,
-    /// GPUs; of a job without any, its CPUs by their weight.
-    gpus: f64,
-    /// Written down up to here.
-    charged_until: UnixTime,
-    /// What was written down for this run.
-    #[serde(default)]
-    charged_gpu_s: f64,
-}
-
-/// What was charged for a run of an urgent job.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Charged {
-    /// Which.
-    pub job: JobId,
-    /// To whom.
-    pub payer: Payer,
-    /// When the run began.
-    pub start: UnixTime,
-    /// Until when it is charged.
-    pub until: UnixTime,
-    /// Whether it is over.
-    pub over: bool,
-    /// For all of it until then, in GPU-hours.
-    pub gpu_h: f64,
-}
-
-impl Open {
-    fn new(payer: Payer, start: UnixTime, gpus: f64, window_begin: UnixTime) -> Self {
-        Self {
-            payer,
-            start,
-            gpus,
-            charged_until: start.max(window_begin),
-            charged_gpu_s: 0.0,
-        }
-    }
-
-    /// Whole hours of the run that are charged.
-    fn hours(&self) -> i64 {
-        (self.charged_until.0 - self.start.0).div_euclid(HOUR_S)
-    }
-
-    fn charged(self, job: JobId, over: bool) -> Charged {
-        Charged {
-            job,
-            payer: self.payer,
-            start: self.start,
-            until: self.charged_until,
-            over,
-            gpu_h: self.charged_gpu_s / HOUR_S as f64,
-        }
-    }
 }
 
 impl Ledger {
