@@ -126,13 +126,13 @@ pub unsafe extern "C" fn surgent_job_submit(
         };
         let (now, settings) = (unix_now(), core.settings.load());
         let rules = &settings.admission;
-        // SAFETY: NULL, or a whole struct that is valid for this call.
-        let applicant = submitted(UserId(request.user_id), unsafe { view_ref(request.ask) });
         let broken = Cell::new(None);
         let mut judge = |_: bool| {
             if !rules.is_any() {
                 return Ok(());
             }
+            // SAFETY: NULL, or a whole struct that is valid for this call.
+            let applicant = submitted(UserId(request.user_id), unsafe { view_ref(request.ask) });
             let judged = core.desk().admit(rules, &applicant, now);
             broken.set(judged.as_ref().err().map(|refusal| refusal.kind));
             look_again(core, now, judged)

@@ -113,3 +113,32 @@ impl Finder {
         self.groups.get(name).cloned().unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn names_and_numbers_are_found_and_others_stand_for_nobody() {
+        let settings = AdmissionSettings {
+            allow_users: list(&["root", "4242", "nobody-has-this-name"]),
+            allow_groups: list(&["root", "0", "no-group-has-this-name"]),
+            ..AdmissionSettings::default()
+        };
+        let mut finder = Finder::default();
+        let people = finder.find(&settings);
+        assert!(
+            people
+                .allowed
+                .users
+                .is_superset(&[UserId(0), UserId(4242)].into())
+        );
+        assert_eq!(people.allowed.groups, [GroupId(0)].into());
+        assert_eq!(people.denied, Circle::default());
+        assert_eq!(finder.find(&settings), people, "and again");
+    }
+}

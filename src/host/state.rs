@@ -138,10 +138,10 @@ mod tests {
     #[test]
     fn a_file_of_an_older_version_has_no_ledger() {
         let folder = tempfile::tempdir().unwrap();
-        let text = "{\"form\":1,\"book\":{\"promoted\":{\"7\":5}}}";
+        let text = "{\"form\":1,\"book\":{\"said\":{\"7\":\"waits\"}}}";
         std::fs::write(folder.path().join("surgent.state"), text).unwrap();
         let kept = StateFile::within(folder.path()).load().unwrap();
-        assert_eq!(kept.book.promoted.len(), 1);
+        assert_eq!(kept.book.said.len(), 1);
         assert_eq!(kept.ledger, Ledger::default());
     }
 

@@ -340,7 +340,7 @@ fn malformed_directives_are_refused_with_a_sentence() {
 /// No planner runs here, so what hooks say to the audit stays where they put it. Other tests add to it.
 #[test]
 fn who_may_be_urgent_and_who_is_refused_is_told_to_the_audit() {
-    const BY: u32 = 4242;
+    const BY: u32 = 5151;
     assert_eq!(submit_by(BY, b"urgency=urgent", BATCH_UNSET).code, 0);
     assert_eq!(submit_by(BY, b"epochs=90", BATCH_UNSET).code, 0);
     let long = format!("urgency={}\u{1}\"\\", "x".repeat(900));
@@ -356,9 +356,9 @@ fn who_may_be_urgent_and_who_is_refused_is_told_to_the_audit() {
         assert!(line.len() < 900 && line.lines().count() == 1, "{line}");
         serde_json::from_str::<serde_json::Value>(line).unwrap()
     };
-    let by: Vec<_> = lines.iter().filter(|line| line.contains("4242")).collect();
+    let by: Vec<_> = lines.iter().filter(|line| line.contains("5151")).collect();
     assert_eq!(by.len(), 3, "one that is not urgent is no news: {by:?}");
-    let admitted = ours("\"kind\":\"admitted\",\"user\":1000,\"by_user\":4242");
+    let admitted = ours("\"kind\":\"admitted\",\"user\":1000,\"by_user\":5151");
     assert_eq!((&admitted["v"], admitted["at"].is_number()), (&1.into(), true));
     let told = ours("xxxx");
     let sentence = told["sentence"].as_str().unwrap();

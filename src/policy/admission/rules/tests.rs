@@ -2,6 +2,7 @@
 //! Every rule, kept and broken.
 
 use super::*;
+use crate::policy::admission::applicant::Label;
 use crate::policy::settings::Settings;
 use crate::policy::units::Seconds;
 
