@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Every key of surgent.toml is on the man page, in the annotated example and in docs/admin.md, with its true default.
+//! Every key of surgent.toml is on the man page and in the annotated example, with its true default, and on one page of docs.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -10,8 +10,9 @@ const MAN: &str = "packaging/man/surgent.toml.5";
 const MAN_TEXT: &str = include_str!("../packaging/man/surgent.toml.5");
 const EXAMPLE: &str = include_str!("../packaging/examples/surgent.toml");
 const ADMIN: &str = include_str!("../docs/admin.md");
+const QUEUE: &str = include_str!("../docs/queue.md");
 
-/// All keys as in `victims.step_s`, with their defaults: whatever `Settings` has.
+/// All keys as in `victims.step_s`, with their defaults: whatever `Settings` has. `Null` is no default.
 fn keys() -> BTreeMap<String, Value> {
     fn collect(prefix: &str, value: &Value, keys: &mut BTreeMap<String, Value>) {
         match value {
@@ -29,7 +30,14 @@ fn keys() -> BTreeMap<String, Value> {
     let mut keys = BTreeMap::new();
     let defaults = serde_json::to_value(Settings::default()).unwrap();
     collect("", &defaults, &mut keys);
-    assert!(keys.len() > 20, "{keys:?}");
+    // One that is left out here could be forgotten everywhere.
+    for known in [
+        "victims.step_s",
+        "queue.urgent_order",
+        "admission.budget.gpu_hours_in_all",
+    ] {
+        assert!(keys.contains_key(known), "{known} is not in {keys:?}");
+    }
     keys
 }
 
@@ -76,8 +84,11 @@ fn man_page() -> BTreeMap<String, Entry> {
     entries
 }
 
-/// The value that TOML has for `text`, in the form of [`keys`]: every number is one.
+/// The value that TOML has for `text`, in the form of [`keys`]: every number is one, and `none` is no default.
 fn value(text: &str) -> Option<Value> {
+    if text == "none" {
+        return Some(Value::Null);
+    }
     let table: toml::Table = toml::from_str(&format!("value = {text}")).ok()?;
     serde_json::to_value(&table["value"]).ok()
 }
@@ -106,14 +117,13 @@ fn the_man_page_describes_every_key_and_no_other() {
             "{MAN}, {key}: the line after `.Em Type :` is to say type and unit"
         );
         let said = value(&entry.default);
-        // What has no default is no limit.
-        let is_true = match default {
-            Value::Null => entry.default.is_empty(),
-            default => said.is_some_and(|said| are_equal(&said, default)),
+        let default_text = match default {
+            Value::Null => "none".to_owned(),
+            default => default.to_string(),
         };
         assert!(
-            is_true,
-            "{MAN}, {key}: the line after `.Em Default :` is to be `.Li {default}`, it says {:?}",
+            said.is_some_and(|said| are_equal(&said, default)),
+            "{MAN}, {key}: the line after `.Em Default :` is to be `.Li {default_text}`, it says {:?}",
             entry.default
         );
         let example = match table {
@@ -154,51 +164,60 @@ fn the_examples_of_the_man_page_and_of_the_admin_page_can_be_used() {
     }
 }
 
-#[test]
-fn the_annotated_example_has_every_key_with_its_default() {
-    let file = "packaging/examples/surgent.toml";
-    let read: toml::Table = toml::from_str(EXAMPLE).unwrap_or_else(|error| panic!("{file}: {error}"));
-    for (key, default) in keys() {
-        if default.is_null() {
-            let (table, name) = key.rsplit_once('.').unwrap_or(("", &key));
-            let section = EXAMPLE.split(&format!("\n[{table}]\n")).nth(1);
-            let section = section.and_then(|rest| rest.split("\n[").next());
-            let line = format!("\n# {name} = ");
-            assert!(
-                section.is_some_and(|section| section.contains(&line)),
-                "{file} is to have, in [{table}], a line `# {name} = ...`, as there is no default"
-            );
-            continue;
-        }
-        let read = key
-            .split('.')
-            .try_fold(None, |table: Option<&toml::Value>, name| {
-                let found = match table {
-                    None => read.get(name),
-                    Some(table) => table.get(name),
-                };
-                found.map(Some)
-            });
-        let read = read.flatten().map(|value| serde_json::to_value(value).unwrap());
-        assert!(
-            read.as_ref().is_some_and(|read| are_equal(read, &default)),
-            "{file} is to have {key} = {default}, behind a comment that says what it means; it has {read:?}"
-        );
-    }
-    assert_eq!(Settings::parse(EXAMPLE), Ok(Settings::default()), "{file}");
+/// The value of a key such as `victims.step_s` in a file.
+fn find(file: &toml::Table, key: &str) -> Option<Value> {
+    let (table, name) = key.rsplit_once('.').unwrap_or(("", key));
+    let mut tables = table.split('.').filter(|name| !name.is_empty());
+    let table = tables.try_fold(file, |table, name| table.get(name)?.as_table())?;
+    serde_json::to_value(table.get(name)?).ok()
 }
 
 #[test]
-fn the_admin_page_has_every_key() {
-    let rows: Vec<&str> = ADMIN.lines().filter(|line| line.starts_with("| `")).collect();
-    for key in keys().keys() {
-        // Some tables have a page of their own.
-        let table = format!("`{}.…`", key.split('.').next().unwrap_or_default());
-        let names = [format!("`{key}`"), table];
+fn the_annotated_example_has_every_key_with_its_default() {
+    let file = "packaging/examples/surgent.toml";
+    let read = |text: &str| -> toml::Table {
+        toml::from_str(text).unwrap_or_else(|error| panic!("{file}: {error}"))
+    };
+    // A key without a default stands there as `#key = value`; comments are `# words`.
+    let lines = EXAMPLE.lines().map(|line| match line.strip_prefix('#') {
+        Some(key) if key.starts_with(|first: char| first.is_ascii_lowercase()) => key,
+        _ => line,
+    });
+    let all_set: String = lines.map(|line| format!("{line}\n")).collect();
+    let (as_it_is, all) = (read(EXAMPLE), read(&all_set));
+    for (key, default) in keys() {
+        if default.is_null() {
+            assert!(
+                find(&all, &key).is_some(),
+                "{file} is to have `#... = ...` for {key}, which has no default, with a value that is likely"
+            );
+            continue;
+        }
+        let value = find(&as_it_is, &key);
         assert!(
-            rows.iter().any(|row| names.iter().any(|name| row.contains(name))),
-            "docs/admin.md has no row for {} in the table of surgent.toml",
-            names.join(" or ")
+            value.as_ref().is_some_and(|value| are_equal(value, &default)),
+            "{file} is to have {key} = {default}, behind a comment that says what it means; it has {value:?}"
+        );
+    }
+    assert_eq!(Settings::parse(EXAMPLE), Ok(Settings::default()), "{file}");
+    Settings::parse(&all_set).unwrap_or_else(|error| panic!("{file}, with all keys set: {error}"));
+}
+
+#[test]
+fn one_page_has_every_key() {
+    let rows = [ADMIN, QUEUE].into_iter().flat_map(str::lines);
+    let names: Vec<&str> = rows
+        .filter_map(|row| row.strip_prefix("| `")?.split(" |").next())
+        .collect();
+    for key in keys().keys() {
+        let rows = names.iter().filter(|names| {
+            let mut names = names.split(", ").map(|name| name.trim_matches('`'));
+            names.any(|name| name == key)
+        });
+        assert_eq!(
+            rows.count(),
+            1,
+            "docs/admin.md and docs/queue.md are to have one row for `{key}`"
         );
     }
 }

@@ -9,6 +9,7 @@ use crate::policy::admission::ledger::{Accountant, Ledger};
 use crate::policy::admission::review::review;
 use crate::policy::admission::rules::{Kind, People};
 use crate::policy::admission::usage::Spent;
+use crate::policy::audit::{self, Event};
 use crate::policy::book::Book;
 use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
@@ -78,18 +79,24 @@ impl Admission {
         changed
     }
 
-    /// Looks at the jobs, before plans are made for them. Of `book`, what is under way is not looked at.
-    pub fn look(&mut self, core: &Core, facts: &mut Facts, settings: &Settings, book: &Book) {
+    /// Looks at the jobs, before plans are made for them. Of `book`, what is under way is not looked at. Gives what was
+    /// charged to budgets.
+    pub fn look(&mut self, core: &Core, facts: &mut Facts, settings: &Settings, book: &Book) -> Vec<Event> {
         let rules = &settings.admission;
         let mut spent = Spent::default();
+        let mut events = Vec::new();
         if rules.budget.is_any() {
             let window_h = rules.budget.window_h;
-            self.accountant.look(facts, settings.victims.cpu_weight, window_h);
+            let charged = self.accountant.look(facts, settings.victims.cpu_weight, window_h);
             spent = self.accountant.ledger().spent(facts.now, window_h);
+            let told = charged
+                .iter()
+                .map(|run| audit::charged(run, &rules.budget, &spent));
+            events.extend(told);
         }
         if !rules.is_any() {
             self.told.clear();
-            return;
+            return events;
         }
         let mut in_progress: BTreeMap<JobId, u32> = BTreeMap::new();
         for campaign in book.campaigns.iter().filter(|campaign| campaign.claims()) {
@@ -106,6 +113,7 @@ impl Admission {
             told.insert(job, refusal.kind);
         }
         self.told = told;
+        events
     }
 
     /// When to look again at the latest, though nothing is to be planned.

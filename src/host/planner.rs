@@ -286,8 +286,8 @@ impl Planner {
         }
         let next = match self.look(core, host) {
             Some(mut facts) => {
-                self.admission.look(core, &mut facts, &settings, &book);
-                self.decide(core, host, &facts, &settings, &mut book)
+                let charged = self.admission.look(core, &mut facts, &settings, &book);
+                self.decide(core, host, &facts, &settings, &mut book, charged)
             }
             None => Next::In(NOT_READY_AGAIN),
         };
@@ -302,6 +302,7 @@ impl Planner {
         facts: &Facts,
         settings: &Settings,
         book: &mut Book,
+        mut events: Vec<Event>,
     ) -> Next {
         let begun = Instant::now();
         let before = book.clone();
@@ -320,7 +321,7 @@ impl Planner {
             facts,
             mode: settings.mode,
         };
-        let mut events = audit::of_step(&step, book, decided);
+        events.extend(audit::of_step(&step, book, decided));
         // Written before anybody is asked: whoever was asked is known after a crash, too.
         self.store(book);
         let done = act::carry_out(core, host, facts, &actions, &settings.commands);

@@ -4,15 +4,19 @@
 //! One event is one line of JSON; docs/audit.md describes each. What happens in a step is not reported from where it
 //! happens but found afterwards, by what the step was given and what it left behind: see [`of_step`].
 
+mod charged;
 mod decided;
 mod done;
 mod event;
 mod step;
 mod told;
 
+pub use charged::charged;
 pub use decided::{Decided, decided};
 pub use done::of_actions;
-pub use event::{CalledOffWhy, Chosen, Event, LeftWay, MissedWhy, PlanEvent, PlanWhy, StopWay};
+pub use event::{
+    BudgetUse, Budgets, CalledOffWhy, Chosen, Event, LeftWay, MissedWhy, PlanEvent, PlanWhy, StopWay,
+};
 pub use step::{Step, of_step};
 pub use told::{Gist, Told};
 

@@ -4,8 +4,12 @@
 use crate::full_cluster;
 use crate::world::World;
 use serde_json::Value;
-use surgent::policy::audit::Event;
+use surgent::policy::admission::ledger::{Charged, Payer};
+use surgent::policy::admission::settings::Budget;
+use surgent::policy::admission::usage::Spent;
+use surgent::policy::audit::{Entry, Event, charged};
 use surgent::policy::directives::Urgency;
+use surgent::policy::ids::{JobId, UserId};
 use surgent::policy::labels::Labels;
 use surgent::policy::record::Record;
 use surgent::policy::settings::{Mode, Settings};
@@ -299,6 +303,38 @@ fn story() -> String {
     text(&world)
 }
 
+/// What is told of the budget in the same story: eight GPUs after an hour, and at the end.
+fn charges() -> String {
+    let line = |at: i64, run_s: i64, over: bool| {
+        let (user, account) = (UserId(1001), "vision");
+        let start = UnixTime(1_764_410_007);
+        let run = Charged {
+            job: JobId(4720),
+            payer: Payer {
+                user,
+                account: Some(account.into()),
+            },
+            start,
+            until: UnixTime(start.0 + run_s),
+            over,
+            gpu_h: 8.0 * run_s as f64 / 3600.0,
+        };
+        let budget = Budget {
+            gpu_hours_per_user: Some(50.0),
+            ..Budget::default()
+        };
+        let mut spent = Spent::default();
+        spent.add(user, Some(account), run.gpu_h);
+        let entry = Entry {
+            at: UnixTime(at),
+            shadow: false,
+            event: charged(&run, &budget, &spent),
+        };
+        entry.line().unwrap() + "\n"
+    };
+    line(1_764_413_607, 3600, false) + &line(1_764_414_512, 4500, true)
+}
+
 fn blocks(language: &str) -> Vec<&'static str> {
     let fence = format!("\n```{language}\n");
     let blocks = PAGE.split(fence.as_str()).skip(1);
@@ -313,6 +349,7 @@ fn the_example_of_the_page_is_true() {
         "the story is now:\n{}",
         story()
     );
+    assert_eq!(blocks("json")[1], charges().trim_end());
 }
 
 /// Each question of the page, asked of its example: a command, and behind it what it prints.
@@ -324,7 +361,7 @@ fn the_questions_of_the_page_are_answered_as_it_says() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("surgent.audit.jsonl"), story()).unwrap();
+    std::fs::write(folder.path().join("surgent.audit.jsonl"), story() + &charges()).unwrap();
     let questions = blocks("console");
     assert!(questions.len() >= 4);
     for question in questions {

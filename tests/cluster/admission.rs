@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Who may be urgent, how many at a time, and for how long, as sbatch and scontrol answer it.
 
+use crate::audit::wait_for_kind;
 use crate::on_cluster;
 use crate::scene::{TOML, assert_undisturbed, start};
 use crate::support::{Builder, Cluster, JobId, LIMIT, Outcome, Training, finish};
+use serde_json::{Value, json};
 use std::fs;
 use std::thread;
 use std::time::SystemTime;
@@ -48,6 +50,12 @@ fn assert_refused(answer: Outcome<JobId>, named: &[&str]) {
     }
 }
 
+/// By which rules submissions or changes were refused, as the audit file tells: `count` of them.
+fn refused_by(cluster: &Cluster, count: usize) -> Outcome<Vec<Value>> {
+    let lines = wait_for_kind(cluster, "refused", count)?;
+    Ok(lines.into_iter().map(|line| line["rule"].clone()).collect())
+}
+
 fn is_urgent(cluster: &Cluster, job: JobId) -> Outcome<bool> {
     let job = cluster.job(job)?;
     Ok(job.get("AdminComment").starts_with("surgent{class=urgent"))
@@ -77,6 +85,7 @@ fn only_those_who_may_are_urgent() -> Outcome {
         assert!(finish(&mut scontrol, "scontrol").is_err());
         assert!(update(cluster, normal, "Comment=urgency=urgent").is_err());
         assert_eq!(cluster.comment(normal)?, "epochs=3");
+        assert_eq!(refused_by(cluster, 3)?, ["permission"; 3]);
 
         // A group that is a user's own does not list him.
         change_rules(cluster, "[admission]\nallow_groups = [\"nogroup\"]\n")?;
@@ -130,6 +139,16 @@ fn who_may_not_be_urgent_can_be_made_normal_and_is_told() -> Outcome {
         cluster.ask("scontrol", &["release", &job.to_string()])?;
         cluster.wait_for_state(job, "COMPLETED", LIMIT)?;
         assert!(!is_urgent(cluster, job)?);
+
+        let told = wait_for_kind(cluster, "made_normal", 2)?;
+        let jobs: Vec<_> = told.iter().map(|line| &line["job"]).collect();
+        // Slurm has yet to give a submission its number.
+        assert_eq!(jobs, [&Value::Null, &job.0.into()], "{told:?}");
+        for line in &told {
+            let sentence = line["sentence"].as_str().unwrap_or_default();
+            assert_eq!(line["rule"], "permission", "{line}");
+            assert!(sentence.contains("admission.deny_users"), "{line}");
+        }
         Ok(())
     })
 }
@@ -155,6 +174,7 @@ fn a_burst_of_submissions_does_not_pass_a_limit() -> Outcome {
             for answer in refused {
                 assert_refused(answer, &["admission.per_user.running", "0 are left"]);
             }
+            assert_eq!(refused_by(cluster, 7)?, ["limit"; 7]);
 
             // An array counts as all its tasks that may run at once, and another user has room of his own.
             let array = |indexes: &str| {
@@ -206,6 +226,11 @@ fn a_budget_that_is_used_up_stays_so_across_a_crash() -> Outcome {
         let other = cluster.sbatch_as_nobody(&["--hold", URGENT], "true")?;
         assert!(is_urgent(cluster, other)?);
 
+        assert_eq!(refused_by(cluster, 1)?[0], "budget");
+        let charged = wait_for_kind(cluster, "budget_charged", 1)?;
+        assert_eq!(charged.len(), 1, "{charged:?}");
+        assert_run_was_charged(&charged[0], paid, 0.0044);
+
         // Slurm, too, is to know after the crash that the job has ended, or it would be charged again.
         let ended = SystemTime::now();
         let saved = cluster.folder().join("state/job_state");
@@ -220,12 +245,33 @@ fn a_budget_that_is_used_up_stays_so_across_a_crash() -> Outcome {
         cluster.start_controller()?;
         assert_eq!(cluster.job(paid)?.state(), "COMPLETED");
         used_up(cluster)?;
+        // The run is over and told of.
+        assert_eq!(wait_for_kind(cluster, "budget_charged", 1)?, charged);
         change_rules(cluster, "[admission.budget]\ngpu_hours_per_user = 40\n")?;
         cluster.wait_until("the larger budget to be open", LIMIT, |cluster| {
             Ok(cluster.sbatch(&["--hold", URGENT], "true").ok())
         })?;
         cluster.controller_is_well()
     })
+}
+
+/// The line tells of a run of this job with four GPUs, and of its user's budget alone.
+fn assert_run_was_charged(line: &Value, job: JobId, budget_gpu_hours: f64) {
+    assert_eq!(
+        (&line["urgent"], &line["user"], &line["over"]),
+        (&job.0.into(), &0.into(), &true.into()),
+        "{line}"
+    );
+    let time = |field: &str| line[field].as_i64().expect("a time");
+    let gpu_hours = 4.0 * (time("until") - time("start")) as f64 / 3600.0;
+    let told = line["gpu_hours"].as_f64().expect("GPU-hours");
+    assert!(
+        (told - gpu_hours).abs() < 1e-9 && told >= budget_gpu_hours,
+        "{line}"
+    );
+    // Nobody else's urgent job has run.
+    let user = json!({"used_gpu_hours": told, "budget_gpu_hours": budget_gpu_hours});
+    assert_eq!(line["budgets"], json!({"user": user}), "{line}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn lines(file: &PathBuf) -> Vec<Value> {
 }
 
 /// Waits until the file has `count` lines of this kind; gives them.
-fn wait_for_kind(cluster: &Cluster, kind: &str, count: usize) -> Outcome<Vec<Value>> {
+pub fn wait_for_kind(cluster: &Cluster, kind: &str, count: usize) -> Outcome<Vec<Value>> {
     cluster.wait_until(
         &format!("{count} lines of kind {kind} in the audit file"),
         LIMIT,

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What urgent jobs have used up: by hour, user and account, and for those that run, since when.
 
+mod run;
+
+pub use run::{Charged, Payer};
+
 use super::usage::Spent;
 use crate::policy::facts::{EndedJob, Facts};
-use crate::policy::ids::{JobId, UserId};
-use crate::policy::labels::Name;
+use crate::policy::ids::JobId;
 use crate::policy::units::UnixTime;
+use run::Open;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,39 +37,19 @@ struct Charge {
     gpu_s: f64,
 }
 
-/// Who pays.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Payer {
-    /// Whose job it is.
-    pub user: UserId,
-    /// The account that it is charged to.
-    #[serde(default)]
-    pub account: Option<Name>,
-}
-
-/// A job that runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Open {
-    #[serde(flatten)]
-    payer: Payer,
-    /// Tells this run from the next.
-    start: UnixTime,
-    /// GPUs; of a job without any, its CPUs by their weight.
-    gpus: f64,
-    /// Written down up to here.
-    charged_until: UnixTime,
-}
-
 impl Ledger {
-    /// Writes down that `payer` used `gpus` from `from` to `until`. Times that are no span cost nothing.
-    fn charge(&mut self, payer: &Payer, gpus: f64, from: UnixTime, until: UnixTime) {
-        let mut from_s = from.0;
+    /// Writes down what a run has used until `until`. Where it is charged for that already, that is nothing.
+    fn charge(&mut self, run: &mut Open, until: UnixTime) {
+        let mut from_s = run.charged_until.0;
         while from_s < until.0 {
             let hour = from_s.div_euclid(HOUR_S);
             let end_s = until.0.min((hour + 1) * HOUR_S);
-            self.add(hour, payer, gpus * (end_s - from_s) as f64);
+            let gpu_s = run.gpus * (end_s - from_s) as f64;
+            self.add(hour, &run.payer, gpu_s);
+            run.charged_gpu_s += gpu_s;
             from_s = end_s;
         }
+        run.charged_until.0 = from_s;
     }
 
     fn add(&mut self, hour: i64, payer: &Payer, gpu_s: f64) {
@@ -169,28 +153,30 @@ impl Accountant {
     }
 
     /// Charges what the urgent jobs have used since the last look. A CPU of a job without GPUs counts as `cpu_weight` GPUs.
-    pub fn look(&mut self, facts: &Facts, cpu_weight: f64, window_h: u32) {
+    /// Gives the runs that are over, and those that have run for another hour.
+    pub fn look(&mut self, facts: &Facts, cpu_weight: f64, window_h: u32) -> Vec<Charged> {
         let now = facts.now;
         let window_begin = UnixTime(window_begin_s(now, window_h));
-        self.close(facts);
-        self.charge_short_ones(facts, window_begin);
+        let mut charged = self.close(facts);
+        charged.extend(self.charge_short_ones(facts, window_begin));
         for job in facts.running.iter().filter(|job| job.is_urgent()) {
             let gpus = job.gpus(&facts.gres, cpu_weight);
-            let open = self.ledger.open.entry(job.id).or_insert_with(|| Open {
-                payer: Payer {
+            let mut open = self.ledger.open.remove(&job.id).unwrap_or_else(|| {
+                let payer = Payer {
                     user: job.user,
                     account: job.labels.account.clone(),
-                },
-                start: job.start,
-                gpus,
-                charged_until: job.start.max(window_begin),
+                };
+                Open::new(payer, job.start, gpus, window_begin)
             });
             if open.gpus != gpus || now.0 - open.charged_until.0 >= CHARGE_EVERY_S {
-                let until = now.max(open.charged_until);
-                let (payer, rate, from) = (open.payer.clone(), open.gpus, open.charged_until);
-                (open.gpus, open.charged_until) = (gpus, until);
-                self.ledger.charge(&payer, rate, from, until);
+                let hours = open.hours();
+                self.ledger.charge(&mut open, now);
+                open.gpus = gpus;
+                if open.hours() > hours {
+                    charged.push(open.clone().charged(job.id, false));
+                }
             }
+            self.ledger.open.insert(job.id, open);
         }
         self.ledger.prune(now, window_h);
         let waiting = facts.waiting.iter().filter_map(|job| {
@@ -208,17 +194,19 @@ impl Accountant {
         });
         self.expected = waiting.collect();
         self.last_look = Some(now);
+        charged
     }
 
     /// Jobs that run no more: up to their end where Slurm still knows it, else up to when they were last seen.
-    fn close(&mut self, facts: &Facts) {
+    fn close(&mut self, facts: &Facts) -> Vec<Charged> {
         let runs = |id: &JobId, open: &Open| {
             let job = facts.job(*id).filter(|job| job.is_urgent());
             job.is_some_and(|job| job.start == open.start)
         };
         let gone = self.ledger.open.iter().filter(|(id, open)| !runs(id, open));
         let gone: Vec<(JobId, Open)> = gone.map(|(id, open)| (*id, open.clone())).collect();
-        for (id, open) in gone {
+        let mut charged = Vec::new();
+        for (id, mut open) in gone {
             let ended = facts
                 .ended
                 .iter()
@@ -229,25 +217,29 @@ impl Accountant {
                 (None, None) => open.charged_until,
             };
             self.ledger.open.remove(&id);
-            self.ledger
-                .charge(&open.payer, open.gpus, open.charged_until, until);
+            self.ledger.charge(&mut open, until);
             self.done.insert(id);
+            charged.push(open.charged(id, true));
         }
+        charged
     }
 
     /// Jobs that began and ended since the last look.
-    fn charge_short_ones(&mut self, facts: &Facts, window_begin: UnixTime) {
+    fn charge_short_ones(&mut self, facts: &Facts, window_begin: UnixTime) -> Vec<Charged> {
+        let mut charged = Vec::new();
         let is_new =
             |job: &&EndedJob| !self.done.contains(&job.id) && self.last_look.is_some_and(|at| job.end >= at);
         for job in facts.ended.iter().filter(is_new) {
             let expected = [Some(job.id), job.array].into_iter().flatten();
             let found = expected.filter_map(|id| self.expected.get(&id)).next();
             if let Some((payer, gpus)) = found.cloned() {
-                let from = job.start.max(window_begin);
-                self.ledger.charge(&payer, gpus, from, job.end.min(facts.now));
+                let mut run = Open::new(payer, job.start, gpus, window_begin);
+                self.ledger.charge(&mut run, job.end.min(facts.now));
+                charged.push(run.charged(job.id, true));
             }
         }
         self.done = facts.ended.iter().map(|job| job.id).collect();
+        charged
     }
 }
 

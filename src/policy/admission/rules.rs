@@ -193,13 +193,13 @@ fn budget(settings: &AdmissionSettings, usage: &Usage, applicant: &Applicant<'_>
             "gpu_hours_per_user",
             format!("user {} has", applicant.user.0),
             budget.gpu_hours_per_user,
-            Some(usage.spent_by_user(applicant.user)),
+            Some(usage.spent.by_user(applicant.user)),
         ),
         (
             "gpu_hours_per_account",
             format!("account {} has", shown(account.unwrap_or_default())),
             budget.gpu_hours_per_account,
-            account.map(|name| usage.spent_by_account(name)),
+            account.map(|name| usage.spent.by_account(name)),
         ),
         (
             "gpu_hours_in_all",

@@ -64,6 +64,17 @@ impl Spent {
         }
         self.all += gpu_h;
     }
+
+    /// What one user has used up.
+    pub fn by_user(&self, user: UserId) -> f64 {
+        self.users.get(&user).copied().unwrap_or_default()
+    }
+
+    /// What one account has used up.
+    pub fn by_account(&self, account: &str) -> f64 {
+        let spent = self.accounts.get(&account_key(account));
+        spent.copied().unwrap_or_default()
+    }
 }
 
 /// What there is, and what was.
@@ -130,17 +141,6 @@ impl Usage {
     /// All jobs.
     pub fn of_all(&self) -> Tally {
         self.all
-    }
-
-    /// What one user has used up.
-    pub fn spent_by_user(&self, user: UserId) -> f64 {
-        self.spent.users.get(&user).copied().unwrap_or_default()
-    }
-
-    /// What one account has used up.
-    pub fn spent_by_account(&self, account: &str) -> f64 {
-        let spent = self.spent.accounts.get(&account_key(account));
-        spent.copied().unwrap_or_default()
     }
 }
 

@@ -52,7 +52,7 @@ pub enum Event {
         /// What it is now.
         class: Urgency,
     },
-    /// What an urgent job has used was charged to a budget.
+    /// What a run of an urgent job has used was charged, as it is over or has gone on for another hour.
     BudgetCharged {
         /// Which.
         urgent: JobId,
@@ -61,12 +61,16 @@ pub enum Event {
         /// And to which account.
         #[serde(skip_serializing_if = "Option::is_none")]
         account: Option<Text>,
-        /// How much.
+        /// When the run began.
+        start: UnixTime,
+        /// Until when it is charged.
+        until: UnixTime,
+        /// Whether it is over.
+        over: bool,
+        /// For all of it until then.
         gpu_hours: f64,
-        /// How much of the budget is used now.
-        used_gpu_hours: f64,
-        /// How much there is.
-        budget_gpu_hours: f64,
+        /// What is used by now of the budgets that it counts towards.
+        budgets: Budgets,
     },
     /// An urgent job waits that did not before.
     Waits {
@@ -232,6 +236,29 @@ pub enum Event {
         /// How many.
         lines: u64,
     },
+}
+
+/// The budgets that an urgent job counts towards, as far as they are set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Budgets {
+    /// Its user's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<BudgetUse>,
+    /// Its account's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<BudgetUse>,
+    /// That of all urgent jobs together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_all: Option<BudgetUse>,
+}
+
+/// What is used of a budget, within its window.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BudgetUse {
+    /// How much, by all urgent jobs that count towards it.
+    pub used_gpu_hours: f64,
+    /// How much they may use.
+    pub budget_gpu_hours: f64,
 }
 
 /// A plan, with all that it was chosen by.

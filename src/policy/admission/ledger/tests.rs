@@ -5,8 +5,8 @@ use super::*;
 use crate::policy::admission::applicant::{Application, Need};
 use crate::policy::directives::Urgency;
 use crate::policy::facts::{Holding, JobTraits, RunningJob, WaitingJob};
-use crate::policy::ids::NodeIndex;
-use crate::policy::labels::Labels;
+use crate::policy::ids::{NodeIndex, UserId};
+use crate::policy::labels::{Labels, Name};
 use crate::policy::record::Record;
 use crate::policy::request::Request;
 use crate::policy::resources::Amounts;
@@ -89,6 +89,59 @@ fn a_running_job_is_charged_at_every_moment_and_to_its_end() {
     assert!(near(spent.accounts["vision"], 480.0 / 3600.0));
 }
 
+/// What is told of a job's runs: start, until, whether it is over, GPU-seconds.
+fn told(accountant: &mut Accountant, facts: &Facts) -> Vec<(i64, i64, bool, f64)> {
+    let charged = accountant.look(facts, CPU_WEIGHT, WINDOW_H);
+    let of = |run: Charged| {
+        assert_eq!((run.job, run.payer.user), (JobId(1), UserId(1000)));
+        assert_eq!(run.payer.account, Some(Name::from("vision")));
+        (
+            run.start.0 - T0,
+            run.until.0 - T0,
+            run.over,
+            (run.gpu_h * 3600.0).round(),
+        )
+    };
+    charged.into_iter().map(of).collect()
+}
+
+#[test]
+fn what_a_run_was_charged_is_told_at_its_end_and_once_an_hour_before() {
+    let mut accountant = Accountant::default();
+    // When, what runs since when, what has ended when; what is told.
+    for (now_s, runs_since, ended_at, all) in [
+        (10, Some(0), None, vec![]),
+        (3599, Some(0), None, vec![]),
+        // No later than it is charged: a minute after the last time.
+        (3605, Some(0), None, vec![]),
+        (3660, Some(0), None, vec![(0, 3660, false, 7320.0)]),
+        (3720, Some(0), None, vec![]),
+        // One for three hours in which nobody looked.
+        (14_500, Some(0), None, vec![(0, 14_500, false, 29_000.0)]),
+        // It was requeued; the next run is told of by itself.
+        (14_600, Some(14_590), None, vec![(0, 14_500, true, 29_000.0)]),
+        (
+            14_660,
+            None,
+            Some((14_590, 14_640)),
+            vec![(14_590, 14_640, true, 100.0)],
+        ),
+        (14_670, None, Some((14_590, 14_640)), vec![]),
+    ] {
+        let running: Vec<_> = runs_since.map(|start_s| (1, start_s, 2)).into_iter().collect();
+        let mut facts = facts(now_s, &running);
+        if let Some((start_s, end_s)) = ended_at {
+            facts = ended(facts, 1, None, start_s, end_s);
+        }
+        assert_eq!(told(&mut accountant, &facts), all, "at {now_s}");
+        // slurmctld is restarted: nothing is told again, and none of it is lost.
+        let text = serde_json::to_string(accountant.ledger()).unwrap();
+        let mut again = Accountant::with(serde_json::from_str(&text).unwrap());
+        assert_eq!(told(&mut again, &facts), vec![], "at {now_s}, again");
+        assert_eq!(again.ledger(), accountant.ledger());
+    }
+}
+
 #[test]
 fn a_job_whose_end_nobody_knows_is_charged_until_it_was_last_seen() {
     let mut accountant = Accountant::default();
@@ -137,6 +190,13 @@ fn a_job_that_ran_between_two_looks_is_charged() {
         let mut accountant = Accountant::default();
         look(&mut accountant, &waiting(id, array));
         let gone = ended(facts(60, &[]), ended_id, array, 10, 40);
+        let charged = accountant.clone().look(&gone, CPU_WEIGHT, WINDOW_H);
+        let all: Vec<_> = charged
+            .iter()
+            .map(|run| (run.job, run.start.0 - T0, run.until.0 - T0, run.over))
+            .collect();
+        assert_eq!(all, [(JobId(ended_id), 10, 40, true)]);
+        assert!(near(charged[0].gpu_h * 3600.0, 120.0));
         assert!(near(look(&mut accountant, &gone), 120.0));
         assert!(near(look(&mut accountant, &gone), 120.0), "once");
     }
