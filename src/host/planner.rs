@@ -8,6 +8,7 @@ use super::audit::Journal;
 use super::config::{ConfigFile, SETTLES_IN};
 use super::core::{Core, Host, unix_now};
 use super::guard::{self, Hook, hook};
+use super::queue::Turns;
 use super::records::{Choice, Records};
 use super::state::{Kept, StateFile};
 use super::users::Users;
@@ -19,7 +20,6 @@ use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
 use crate::policy::notes;
 use crate::policy::plan::Outcome;
-use crate::policy::queue::REFRESH_S;
 use crate::policy::settings::{Mode, Settings};
 use crate::policy::snapshot::SnapshotView;
 use crate::policy::step::{is_idle, step_and_tell};
@@ -44,10 +44,6 @@ const REST_MIN: Duration = Duration::from_millis(10);
 const CHORES_EVERY: Duration = Duration::from_secs(10);
 /// Slurm is still loading its state.
 const NOT_READY_AGAIN: Duration = Duration::from_secs(1);
-
-/// Priorities are computed anew so often soon after the start, since Slurm may have been loading its jobs.
-const QUEUE_TURNS_EARLY: u32 = 3;
-const QUEUE_EARLY_S: i64 = 30;
 
 static RUNNING: Mutex<bool> = Mutex::new(false);
 
@@ -151,9 +147,7 @@ struct Planner {
     tape: Tape,
     /// What the last look took.
     look_took: LookTimes,
-    /// When priorities were last computed anew, and how often.
-    queue_tried: Option<Instant>,
-    queue_turns: u32,
+    queue: Turns,
 }
 
 /// What a look took.
@@ -193,7 +187,7 @@ impl Planner {
     fn rest(&self, core: &Core) -> (Duration, bool) {
         let due = self.due.map(|due| due.saturating_duration_since(Instant::now()));
         // Without a file of settings this planner only waits for a shim, or for the end.
-        let queue = self.config.as_ref().and_then(|_| self.queue_rest(core));
+        let queue = self.config.as_ref().and_then(|_| self.queue.rest(&core.queue));
         let rest = [due, queue].into_iter().flatten().min();
         let chores_in = self.chores_in();
         (rest.map_or(chores_in, |rest| rest.min(chores_in)), !self.is_busy)
@@ -225,32 +219,8 @@ impl Planner {
             self.due = Some(Instant::now());
         }
         self.write_noted(core);
-        if changed || self.queue_rest(core) == Some(Duration::ZERO) {
-            self.refresh_queue(core);
-        }
-    }
-
-    /// How long the priorities of waiting jobs are good for; `None` where no plugin computes them.
-    fn queue_rest(&self, core: &Core) -> Option<Duration> {
-        core.queue.reprioritize()?;
-        let every_s = if self.queue_turns < QUEUE_TURNS_EARLY {
-            QUEUE_EARLY_S
-        } else {
-            REFRESH_S
-        };
-        let left = |age_s: f64| Duration::try_from_secs_f64(every_s as f64 - age_s).unwrap_or_default();
-        // Slurm itself may be doing so.
-        let set = core.queue.age_s(unix_now()).map(|age_s| left(age_s.0));
-        let tried = self.queue_tried.map(|at| left(at.elapsed().as_secs_f64()));
-        Some(set.max(tried).unwrap_or_default())
-    }
-
-    fn refresh_queue(&mut self, core: &Core) {
-        if let Some(reprioritize) = core.queue.reprioritize() {
-            // SAFETY: the shim's own function, which stays mapped; this thread holds no lock of Slurm's.
-            unsafe { reprioritize() };
-            self.queue_tried = Some(Instant::now());
-            self.queue_turns = self.queue_turns.saturating_add(1);
+        if changed || self.queue.rest(&core.queue) == Some(Duration::ZERO) {
+            self.queue.take(&core.queue);
         }
     }
 

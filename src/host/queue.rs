@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The site factor's side of the core: up to when waiting is counted, and how priorities are computed anew.
 
-use crate::policy::queue::AHEAD_S;
+use super::core::unix_now;
+use crate::policy::queue::{AHEAD_S, REFRESH_S};
 use crate::policy::units::{Seconds, UnixTime};
 use arc_swap::ArcSwapOption;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Priorities are computed anew so often soon after the start, since Slurm may have been loading its jobs.
+const TURNS_EARLY: u32 = 3;
+/// And then after so long each time.
+const EARLY_S: i64 = 30;
 
 /// How a shim has Slurm compute all priorities anew.
 pub type ReprioritizeFn = unsafe extern "C" fn();
@@ -49,5 +56,41 @@ impl Queue {
     /// How to compute priorities anew; `None` without the site factor plugin.
     pub fn reprioritize(&self) -> Option<ReprioritizeFn> {
         self.reprioritize.load().as_deref().copied()
+    }
+}
+
+/// The planner's part: it has priorities computed anew where Slurm does not do so by itself.
+#[derive(Debug, Default)]
+pub struct Turns {
+    /// The last time.
+    tried: Option<Instant>,
+    /// How often that was.
+    count: u32,
+}
+
+impl Turns {
+    /// How long the priorities of waiting jobs are still good for; `None` where no plugin computes them.
+    pub fn rest(&self, queue: &Queue) -> Option<Duration> {
+        queue.reprioritize()?;
+        let every_s = match self.count < TURNS_EARLY {
+            true => EARLY_S,
+            false => REFRESH_S,
+        };
+        let left = |age_s: f64| Duration::try_from_secs_f64(every_s as f64 - age_s).unwrap_or_default();
+        // Slurm itself may be doing so.
+        let set = queue.age_s(unix_now()).map(|age_s| left(age_s.0));
+        let tried = self.tried.map(|at| left(at.elapsed().as_secs_f64()));
+        Some(set.max(tried).unwrap_or_default())
+    }
+
+    /// Has them computed anew. Never from a hook: it takes Slurm's locks.
+    pub fn take(&mut self, queue: &Queue) {
+        if let Some(reprioritize) = queue.reprioritize() {
+            // SAFETY: the shim's own function, which stays mapped; only the planner calls this, which holds no lock of
+            // Slurm's.
+            unsafe { reprioritize() };
+            self.tried = Some(Instant::now());
+            self.count = self.count.saturating_add(1);
+        }
     }
 }
