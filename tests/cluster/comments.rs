@@ -170,7 +170,11 @@ fn an_administrators_note_on_many_jobs_at_once_leaves_each_its_own_record() -> O
         let tasks = [1, 2, 3, 4, 5].map(|task| (task, format!("{array}_{task}")));
         for (task, job) in &tasks[..4] {
             // Each second one has no record, which must not get one either.
-            let text = if task % 2 == 1 { record(*task) } else { "-".to_owned() };
+            let text = if task % 2 == 1 {
+                record(*task)
+            } else {
+                "-".to_owned()
+            };
             update(job, &text)?;
         }
         for note in ["checked by ops", "checked again"] {
