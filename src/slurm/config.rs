@@ -3,11 +3,15 @@
 
 use super::command::{Bounds, CommandError, Environment, run};
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// scontrol itself gives up after about 9 s without slurmctld.
 const SHOW_LIMIT: Duration = Duration::from_secs(15);
+
+/// No slurm.conf is longer.
+const FILE_MAX_BYTES: u64 = 16 << 20;
 
 /// Keys and values, keys in small letters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,6 +69,45 @@ impl Config {
         };
         let shown = run("scontrol".as_ref(), &["show", "config"], environment, &bounds)?;
         Ok(Self::parse(&String::from_utf8_lossy(&shown)))
+    }
+
+    /// Reads slurm.conf itself, for when slurmctld does not answer: what the file says, without the files that it includes
+    /// and without Slurm's defaults. The release is that of the slurmctld on the search path, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Where the file cannot be read.
+    pub fn of_file(path: &Path, environment: &Environment) -> std::io::Result<Self> {
+        let file = std::fs::File::open(path)?;
+        let mut text = Vec::new();
+        file.take(FILE_MAX_BYTES).read_to_end(&mut text)?;
+        let mut config = Self::parse_file(&String::from_utf8_lossy(&text));
+        let mut put = |key: &str, value: String| config.values.insert(key.to_owned(), value);
+        put("slurm_conf", path.display().to_string());
+        let bounds = Bounds {
+            limit: SHOW_LIMIT,
+            stop: &|| false,
+        };
+        if let Ok(said) = run("slurmctld".as_ref(), &["-V"], environment, &bounds) {
+            let said = String::from_utf8_lossy(&said);
+            put(
+                "slurm_version",
+                said.split_whitespace().last().unwrap_or_default().to_owned(),
+            );
+        }
+        Ok(config)
+    }
+
+    /// Lines of `Key=Value`, with comments behind `#`.
+    fn parse_file(text: &str) -> Self {
+        let lines = text
+            .lines()
+            .filter_map(|line| line.split('#').next()?.split_once('='));
+        let values = lines.map(|(key, value)| (key.trim().to_ascii_lowercase(), value.trim().to_owned()));
+        Self {
+            values: values.collect(),
+            as_of: None,
+        }
     }
 
     /// Reads what `scontrol show config` prints: lines of `Key = value`; other lines are passed over.
@@ -159,6 +202,15 @@ Slurmctld(primary) at head is UP
         );
         assert_eq!(config.controllers().collect::<Vec<_>>(), ["head", "spare"]);
         assert_eq!(config.as_of().map(|time| time.second()), Some(1));
+    }
+
+    #[test]
+    fn a_file_is_read_as_far_as_it_says_something() {
+        let text = "# Slurm\nPluginDir=/opt/a:/opt/b # ours first\nClusterName = c\n\nInclude more.conf\nNodeName=n1 CPUs=4\n";
+        let config = Config::parse_file(text);
+        assert_eq!(config.plugin_dirs(), [Path::new("/opt/a"), Path::new("/opt/b")]);
+        assert_eq!(config.get("clustername"), Some("c"));
+        assert_eq!(config.version(), None);
     }
 
     #[test]

@@ -90,13 +90,18 @@ fn a_good_site_is_told_so_and_each_fault_is_named() -> Outcome {
         let (level, found) = about(&answer, "preempt_surgent.so");
         assert_eq!((code, level.as_str()), (3, "error"), "{answer:#}");
         assert!(found.contains("refuses"), "{found}");
-        fs::remove_file(&plugin).map_err(|error| error.to_string())?;
-        let (_, found) = about(&check_as_root(cluster)?.1, "preempt_surgent.so");
-        assert!(found.contains("PluginDir"), "{found}");
-
+        // slurmctld would not start again with it, and this is when somebody asks.
         cluster.kill_controller()?;
         let (code, answer) = check_as_root(cluster)?;
         assert_eq!((code, about(&answer, "slurmctld").0.as_str()), (3, "error"));
+        let (level, found) = about(&answer, "preempt_surgent.so");
+        assert_eq!(level, "error", "{answer:#}");
+        assert!(found.contains("refuses"), "{found}");
+        assert_eq!(about(&answer, "surgent.toml").0, "ok", "{answer:#}");
+
+        fs::remove_file(&plugin).map_err(|error| error.to_string())?;
+        let (_, found) = about(&check_as_root(cluster)?.1, "preempt_surgent.so");
+        assert!(found.contains("PluginDir"), "{found}");
         Ok(())
     })
 }

@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The clocks may differ by so much; scontrol shows slurmctld's in whole seconds.
@@ -89,12 +90,14 @@ fn findings(environment: &Environment) -> Vec<Finding> {
     let config = match Config::ask(environment) {
         Ok(config) => config,
         Err(error) => {
-            return vec![Finding::error(
+            let mut findings = vec![Finding::error(
                 "slurmctld",
                 format!("it does not tell its settings: {error}"),
                 "start slurmctld, or run this where scontrol works; a plugin that does not load keeps slurmctld from \
                  starting, and its log says which",
             )];
+            findings.extend(without_slurmctld(environment));
+            return findings;
         }
     };
     let mut findings = vec![answers(&config)];
@@ -117,6 +120,32 @@ fn findings(environment: &Environment) -> Vec<Finding> {
                 controllers.join(", ")
             ),
         ));
+    }
+    findings
+}
+
+/// What may have kept slurmctld from starting, by its slurm.conf alone.
+fn without_slurmctld(environment: &Environment) -> Vec<Finding> {
+    const DEFAULT: &str = "/etc/slurm/slurm.conf";
+    let path = std::env::var_os("SLURM_CONF").map_or_else(|| PathBuf::from(DEFAULT), PathBuf::from);
+    let config = match Config::of_file(&path, environment) {
+        Ok(config) => config,
+        Err(error) => {
+            let found = format!("{}: {error}; so nothing else was looked at", path.display());
+            return vec![Finding::note("slurm.conf", found)];
+        }
+    };
+    let mut findings = Vec::new();
+    match config.plugin_dirs().is_empty() {
+        true => findings.push(Finding::note(
+            "PluginDir",
+            "slurm.conf does not set it, so the plugins were not looked at",
+        )),
+        false => findings.extend(plugins::findings(&config)),
+    }
+    findings.extend(files::settings(&path));
+    if let Some(path) = config.get("StateSaveLocation") {
+        findings.extend(files::state(path.as_ref()));
     }
     findings
 }
@@ -185,11 +214,11 @@ fn described(findings: &[Finding], all: bool) -> String {
     }
     let count = |level| findings.iter().filter(|finding| finding.level == level).count();
     text += &format!(
-        "{} as they should be, {} notes, {} warnings, {} errors\n",
-        count(Level::Ok),
-        count(Level::Note),
+        "errors: {}, warnings: {}, notes: {}, as it should be: {}\n",
+        count(Level::Error),
         count(Level::Warning),
-        count(Level::Error)
+        count(Level::Note),
+        count(Level::Ok)
     );
     text
 }
