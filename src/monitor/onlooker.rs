@@ -161,7 +161,7 @@ impl Onlooker {
 
     fn take_in(&mut self) {
         let reading = self.reader.reading();
-        if !reading.is_of_training() {
+        if !reading.is_of_training {
             return;
         }
         if let Some(stand) = self.told.read(&reading, false) {

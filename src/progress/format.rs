@@ -8,6 +8,8 @@ pub struct Format {
     pub name: &'static str,
     /// Says nothing of who writes it: any other format says more.
     pub is_general: bool,
+    /// Other programs than trainings print it as well.
+    pub is_common: bool,
     /// Frameworks use it as it is: one that names itself elsewhere in the output says more.
     pub is_shared: bool,
     /// Its steps are epochs.
@@ -26,10 +28,12 @@ impl Format {
     /// Lines by hand that count steps.
     pub const STEP_LINES: Self = Self {
         is_general: true,
+        is_common: true,
         ..Self::named("step lines")
     };
     /// tqdm around batches.
     pub const TQDM: Self = Self {
+        is_common: true,
         is_shared: true,
         ..Self::named("tqdm")
     };
@@ -40,6 +44,7 @@ impl Format {
     };
     /// Bars of Rich.
     pub const RICH: Self = Self {
+        is_common: true,
         is_shared: true,
         prints_last: true,
         ..Self::named("Rich bar")
@@ -55,6 +60,7 @@ impl Format {
         Self {
             name,
             is_general: false,
+            is_common: false,
             is_shared: false,
             counts_epochs: false,
             prints_last: false,

@@ -3,9 +3,6 @@
 
 use serde::{Serialize, Serializer};
 
-/// Formats that other programs than trainings print as well.
-const COMMON: [&str; 3] = ["tqdm", "Rich bar", "step lines"];
-
 /// Where a training stands. What the output does not say is `None`, never 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Reading {
@@ -35,6 +32,9 @@ pub struct Reading {
     pub finished: Option<bool>,
     /// How often the training began again from an earlier place.
     pub restarts: u32,
+    /// Whether this is the output of a training, and not of any program that counts something.
+    #[serde(skip)]
+    pub is_of_training: bool,
 }
 
 impl Reading {
@@ -52,11 +52,6 @@ impl Reading {
         let done = self.epochs_done?;
         let part = self.fraction_in_epoch.filter(|part| *part < 1.0).unwrap_or(0.0);
         Some(done + part)
-    }
-
-    /// Whether this is the output of a training, and not of any program that counts something.
-    pub fn is_of_training(&self) -> bool {
-        self.epochs_done.is_some() || self.format.is_some_and(|format| !COMMON.contains(&format))
     }
 }
 

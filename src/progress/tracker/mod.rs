@@ -141,11 +141,13 @@ impl Tracker {
         let epoch_steps = run_total.zip(epochs).map(|(steps, epochs)| steps / epochs);
         let epoch_steps = epoch_steps.or(self.steps_per_epoch);
         let known = self.timing.epoch_s(self.place(), epochs, epoch_steps);
+        let format = self.format.map(|format| match self.framework {
+            Some(framework) if format.is_shared => Format::named(framework),
+            _ => format,
+        });
         Reading {
-            format: self.format.map(|format| match self.framework {
-                Some(framework) if format.is_shared => framework,
-                _ => format.name,
-            }),
+            format: format.map(|format| format.name),
+            is_of_training: done.is_some() || format.is_some_and(|format| !format.is_common),
             epochs_done: done,
             epochs_total: epochs,
             fraction_in_epoch: self.fraction.map(|fraction| fraction.min(1.0)),
