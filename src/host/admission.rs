@@ -58,14 +58,18 @@ impl Admission {
         }
     }
 
-    /// While nothing is under way: what was used up grows old, and people are looked up again where that was long ago.
-    /// Whether they are others now, so that the jobs are to be looked at again.
-    pub fn tend(&mut self, core: &Core, settings: &Settings) -> bool {
+    /// Where no look at the jobs sees to it: what was used up grows old.
+    pub fn age(&self, core: &Core, settings: &Settings) {
         let budget = &settings.admission.budget;
         if budget.is_any() {
             let spent = self.ledger().spent(unix_now(), budget.window_h);
             core.desk().set_spent(spent);
         }
+    }
+
+    /// Looks people up again where that was long ago. Whether they are others now, so that the jobs are to be looked at
+    /// again.
+    pub fn find_again(&mut self, core: &Core, settings: &Settings) -> bool {
         self.found.is_some_and(|at| at.elapsed() > FIND_AGAIN) && self.find(core, settings)
     }
 

@@ -6,9 +6,11 @@ use super::guard::{self, Hook, hook};
 use super::views::ask::{Changed, is_oversize, submitted};
 use super::views::{bytes, number, view_ref};
 use super::{abi, logger, planner};
+use crate::policy::admission::desk::Desk;
 use crate::policy::admission::rules::{Kind, Refusal};
+use crate::policy::admission::settings::AdmissionSettings;
 use crate::policy::admission::{self, Change, Component, Door, Submission};
-use crate::policy::audit::{Event, Submitter, Text};
+use crate::policy::audit::{Event, Ruling, Submitter, Text};
 use crate::policy::directives::UrgencyOption;
 use crate::policy::ids::{JobId, UserId};
 use crate::policy::queue::{self, Applicant};
@@ -158,13 +160,9 @@ pub unsafe extern "C" fn surgent_job_submit(
         let rules = &settings.admission;
         let broken = Cell::new(None);
         let mut judge = |_: bool| {
-            if !rules.is_any() {
-                return Ok(());
-            }
-            let applicant = submitted(UserId(request.user_id), ask);
-            let judged = core.desk().admit(rules, &applicant, now);
-            broken.set(judged.as_ref().err().map(|refusal| refusal.kind));
-            look_again(core, now, judged)
+            judged(core, rules, now, &broken, |desk| {
+                desk.admit(rules, &submitted(UserId(request.user_id), ask), now)
+            })
         };
         let door = Door {
             refuse: rules.refuse,
@@ -235,13 +233,10 @@ pub unsafe extern "C" fn surgent_job_modify(
         let rules = &settings.admission;
         let broken = Cell::new(None);
         let mut judge = |is_urgent: bool| {
-            if !rules.is_any() {
-                return Ok(());
-            }
             let before = is_urgent.then_some(&changed.before);
-            let judged = core.desk().check(rules, &changed.after, before);
-            broken.set(judged.as_ref().err().map(|refusal| refusal.kind));
-            look_again(core, now, judged)
+            judged(core, rules, now, &broken, |desk| {
+                desk.check(rules, &changed.after, before)
+            })
         };
         let door = Door {
             refuse: rules.refuse,
@@ -391,14 +386,25 @@ pub extern "C" fn surgent_queue_moment() {
     hook(Hook::SiteFactor, (), || Core::get().queue.move_on(unix_now()));
 }
 
+/// What the desk says where there are rules; of which kind the rule is that is broken goes to `broken`.
+///
 /// Has the planner look at the cluster where a job was refused by what was seen of it before: it may be different now,
 /// and be so for whoever tries again.
-fn look_again(core: &Core, now: UnixTime, judged: Result<(), Refusal>) -> Result<(), Refusal> {
-    if judged
-        .as_ref()
-        .is_err_and(|refusal| refusal.kind != Kind::Permission)
-        && core.desk().is_stale(now)
-    {
+fn judged(
+    core: &Core,
+    rules: &AdmissionSettings,
+    now: UnixTime,
+    broken: &Cell<Option<Kind>>,
+    ask: impl FnOnce(&mut Desk) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
+    if !rules.is_any() {
+        return Ok(());
+    }
+    let mut desk = core.desk();
+    let judged = ask(&mut desk);
+    let kind = judged.as_ref().err().map(|refusal| refusal.kind);
+    broken.set(kind);
+    if kind.is_some_and(|kind| kind != Kind::Permission) && desk.is_stale(now) {
         core.wake.ring();
     }
     judged
@@ -406,6 +412,21 @@ fn look_again(core: &Core, now: UnixTime, judged: Result<(), Refusal>) -> Result
 
 fn submitter(request: &abi::surgent_request_view_t) -> Submitter {
     Submitter::new(UserId(request.user_id), UserId(request.by_user_id))
+}
+
+/// For the audit: what its user is told of a submission, or of a change of `job`, and by which rule.
+fn ruling(
+    request: &abi::surgent_request_view_t,
+    job: Option<JobId>,
+    rule: &'static str,
+    sentence: &str,
+) -> Ruling {
+    Ruling {
+        submitter: submitter(request),
+        job,
+        rule,
+        sentence: Text::of(sentence),
+    }
 }
 
 /// Tells a user of a submission, or a change of `job`, that is accepted, but as a normal one if a rule is `broken`.
@@ -417,12 +438,8 @@ fn note(
     sentence: &str,
 ) {
     if let Some(kind) = broken {
-        Core::get().audit(Event::MadeNormal {
-            submitter: submitter(request),
-            job,
-            rule: kind.name(),
-            sentence: Text::of(sentence),
-        });
+        let ruling = ruling(request, job, kind.name(), sentence);
+        Core::get().audit(Event::MadeNormal(ruling));
     }
     tell(answer, sentence);
 }
@@ -435,12 +452,8 @@ fn refuse(
     broken: Option<Kind>,
     sentence: &str,
 ) -> c_int {
-    Core::get().audit(Event::Refused {
-        submitter: submitter(request),
-        job,
-        rule: broken.map_or("comment", Kind::name),
-        sentence: Text::of(sentence),
-    });
+    let ruling = ruling(request, job, broken.map_or("comment", Kind::name), sentence);
+    Core::get().audit(Event::Refused(ruling));
     tell(answer, sentence);
     REFUSE
 }

@@ -94,6 +94,8 @@ fn main() {
             current.do_chores(core);
             if rung || current.is_due() {
                 current.turn(core, &host);
+            } else {
+                current.admission.age(core, &core.settings.load());
             }
             true
         });
@@ -214,7 +216,7 @@ impl Planner {
     fn do_chores(&mut self, core: &Core) {
         let changed = self.read_settings(core);
         let settings = core.settings.load();
-        let new_people = self.admission.tend(core, &settings);
+        let new_people = self.admission.find_again(core, &settings);
         if changed || new_people {
             self.due = Some(Instant::now());
         }

@@ -21,7 +21,7 @@ pub use step::{Step, of_step};
 pub use told::{Gist, Told};
 
 use super::facts::RunningJob;
-use super::ids::UserId;
+use super::ids::{JobId, UserId};
 use super::labels::Name;
 use super::units::UnixTime;
 use serde::Serialize;
@@ -116,15 +116,6 @@ pub struct Submitter {
     /// Who asks, where that is somebody else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_user: Option<UserId>,
-    /// The account asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub account: Option<Text>,
-    /// The quality of service asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub qos: Option<Text>,
-    /// The partition asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub partition: Option<Text>,
 }
 
 impl Submitter {
@@ -133,9 +124,23 @@ impl Submitter {
         Self {
             user,
             by_user: (by_user != user).then_some(by_user),
-            ..Self::default()
         }
     }
+}
+
+/// Why a submission, or a change of a job, has not become what it asked to be.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ruling {
+    /// Whose it is.
+    #[serde(flatten)]
+    pub submitter: Submitter,
+    /// The job, where one was to be changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobId>,
+    /// By which rule.
+    pub rule: &'static str,
+    /// What its user was told.
+    pub sentence: Text,
 }
 
 /// A text of bounded length.

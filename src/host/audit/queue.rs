@@ -45,7 +45,7 @@ impl AuditQueue {
 
 impl Queue {
     fn admits(&mut self, entry: &Entry) -> bool {
-        if !matches!(entry.event, Event::Refused { .. }) {
+        if !matches!(entry.event, Event::Refused(_)) {
             return true;
         }
         let minute = entry.at.0.div_euclid(60);
@@ -62,7 +62,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::audit::{Submitter, Text};
+    use crate::policy::audit::{Ruling, Submitter, Text};
     use crate::policy::units::UnixTime;
 
     fn entry(at: i64, event: Event) -> Entry {
@@ -93,11 +93,13 @@ mod tests {
     #[test]
     fn refusals_push_nothing_else_out() {
         let queue = AuditQueue::default();
-        let refused = || Event::Refused {
-            submitter: Submitter::default(),
-            job: None,
-            rule: "comment",
-            sentence: Text::of("no"),
+        let refused = || {
+            Event::Refused(Ruling {
+                submitter: Submitter::default(),
+                job: None,
+                rule: "comment",
+                sentence: Text::of("no"),
+            })
         };
         let most = REFUSED_A_MINUTE_MAX as usize;
         for _ in 0..most + 5 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The events, as they stand in the file.
 
-use super::{Submitter, Text, Whose};
+use super::{Ruling, Submitter, Text, Whose};
 use crate::policy::cost::Cost;
 use crate::policy::directives::Urgency;
 use crate::policy::ids::{JobId, UserId};
@@ -20,31 +20,9 @@ pub enum Event {
         submitter: Submitter,
     },
     /// A submission, or a change of a job, was refused.
-    Refused {
-        /// Whose.
-        #[serde(flatten)]
-        submitter: Submitter,
-        /// The job, where one was to be changed.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        job: Option<JobId>,
-        /// By which rule.
-        rule: &'static str,
-        /// What its user was told.
-        sentence: Text,
-    },
+    Refused(Ruling),
     /// A submission, or a change of a job, was to make it urgent, and it is normal.
-    MadeNormal {
-        /// Whose.
-        #[serde(flatten)]
-        submitter: Submitter,
-        /// The job, where one was to be changed.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        job: Option<JobId>,
-        /// By which rule.
-        rule: &'static str,
-        /// What its user was told.
-        sentence: Text,
-    },
+    MadeNormal(Ruling),
     /// A waiting job has become urgent, or normal.
     ClassChanged {
         /// Which.
