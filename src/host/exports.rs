@@ -17,7 +17,7 @@ use crate::policy::queue::{self, Applicant};
 use crate::policy::record::Record;
 use crate::policy::settings::{Mode, Settings};
 use crate::policy::units::{Seconds, UnixTime};
-use std::cell::Cell;
+use std::cell::{Cell, LazyCell};
 use std::ffi::{CString, OsStr, c_char, c_int, c_void};
 use std::mem::offset_of;
 use std::os::unix::ffi::OsStrExt;
@@ -221,16 +221,18 @@ pub unsafe extern "C" fn surgent_job_modify(
             return ACCEPT;
         }
         let core = Core::get();
-        let changed = Changed::new(UserId(subject.user_id), ask, is);
+        let (now, settings) = (unix_now(), core.settings.load());
+        let rules = &settings.admission;
+        let pending = subject.state == abi::SURGENT_STATE_PENDING;
+        // Most changes are the reports of running jobs, which no rule speaks of.
+        let changed = LazyCell::new(|| Changed::new(UserId(subject.user_id), ask, is));
         let asked = Change {
-            alters: changed.alters(),
+            alters: pending && rules.is_any() && changed.alters(),
             comment: bytes(&change.comment),
             admin_comment: bytes(&change.admin_comment),
             current_admin_comment: bytes(&subject.admin_comment),
-            pending: subject.state == abi::SURGENT_STATE_PENDING,
+            pending,
         };
-        let (now, settings) = (unix_now(), core.settings.load());
-        let rules = &settings.admission;
         let broken = Cell::new(None);
         let mut judge = |is_urgent: bool| {
             let before = is_urgent.then_some(&changed.before);
