@@ -312,9 +312,7 @@ pub unsafe extern "C" fn surgent_preemptable(pair: *const abi::surgent_pair_view
 /// See `surgent.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn surgent_acts() -> bool {
-    hook(Hook::Acts, false, || {
-        Core::get().settings.load().mode == Mode::On
-    })
+    hook(Hook::Acts, false, || Core::get().settings.load().mode == Mode::On)
 }
 
 /// See `surgent.h`.
