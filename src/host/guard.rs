@@ -32,14 +32,14 @@ pub enum Hook {
     JobSubmit,
     /// A change to a job.
     JobModify,
+    /// Are urgent jobs Surgent's business?
+    Acts,
     /// May this job be preempted for that one?
     Preemptable,
     /// How?
     Mode,
     /// In which order?
     Priority,
-    /// With how much warning?
-    Grace,
     /// How much is added to a waiting job's priority?
     SiteFactor,
     /// A record from the snapshot.
@@ -56,10 +56,10 @@ impl Hook {
             Self::Detach => "detach",
             Self::JobSubmit => "job_submit",
             Self::JobModify => "job_modify",
+            Self::Acts => "acts",
             Self::Preemptable => "preemptable",
             Self::Mode => "mode",
             Self::Priority => "priority",
-            Self::Grace => "grace",
             Self::SiteFactor => "site_factor",
             Self::Snapshot => "snapshot",
             Self::Planner => "planner",
