@@ -131,6 +131,7 @@ typedef struct surgent_choice {
 #define SURGENT_JOB_UNTESTED 0x0800u    /* pending, and as far as is known Slurm has not tried to start it yet */
 #define SURGENT_JOB_OVERCOMMIT 0x1000u  /* pending: its tasks need no CPUs of their own */
 #define SURGENT_JOB_RESERVATION 0x2000u /* pending: it asks for a reservation */
+#define SURGENT_JOB_LOSES_PLACE 0x4000u /* running: were it requeued, Slurm would give it a priority behind all others */
 
 /* surgent_job_view_t.hindrance: why a pending job would not start on free nodes either */
 #define SURGENT_HINDRANCE_NONE 0u

@@ -13,6 +13,9 @@ const SHOW_LIMIT: Duration = Duration::from_secs(15);
 /// No slurm.conf is longer.
 const FILE_MAX_BYTES: u64 = 16 << 20;
 
+/// Shown as unset whatever it is: slurmctld (22.05 to 26.05) does not send it.
+const UNSENT: &str = "PrioritySiteFactorPlugin";
+
 /// Keys and values, keys in small letters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
@@ -57,7 +60,7 @@ impl std::fmt::Display for Version {
 }
 
 impl Config {
-    /// Asks slurmctld.
+    /// Asks slurmctld; what that does not tell is read from slurm.conf, if that can be read.
     ///
     /// # Errors
     ///
@@ -68,7 +71,17 @@ impl Config {
             stop: &|| false,
         };
         let shown = run("scontrol".as_ref(), &["show", "config"], environment, &bounds)?;
-        Ok(Self::parse(&String::from_utf8_lossy(&shown)))
+        let mut config = Self::parse(&String::from_utf8_lossy(&shown));
+        if config.get(UNSENT).is_none()
+            && let Some(path) = config.get("SLURM_CONF")
+            && let Ok(file) = Self::read_file(Path::new(path))
+            && let Some(value) = file.get(UNSENT)
+        {
+            config
+                .values
+                .insert(UNSENT.to_ascii_lowercase(), value.to_owned());
+        }
+        Ok(config)
     }
 
     /// Reads slurm.conf itself, for when slurmctld does not answer: what the file says, without the files that it includes
@@ -78,10 +91,7 @@ impl Config {
     ///
     /// Where the file cannot be read.
     pub fn of_file(path: &Path, environment: &Environment) -> std::io::Result<Self> {
-        let file = std::fs::File::open(path)?;
-        let mut text = Vec::new();
-        file.take(FILE_MAX_BYTES).read_to_end(&mut text)?;
-        let mut config = Self::parse_file(&String::from_utf8_lossy(&text));
+        let mut config = Self::read_file(path)?;
         let mut put = |key: &str, value: String| config.values.insert(key.to_owned(), value);
         put("slurm_conf", path.display().to_string());
         let bounds = Bounds {
@@ -96,6 +106,13 @@ impl Config {
             );
         }
         Ok(config)
+    }
+
+    fn read_file(path: &Path) -> std::io::Result<Self> {
+        let file = std::fs::File::open(path)?;
+        let mut text = Vec::new();
+        file.take(FILE_MAX_BYTES).read_to_end(&mut text)?;
+        Ok(Self::parse_file(&String::from_utf8_lossy(&text)))
     }
 
     /// Lines of `Key=Value`, with comments behind `#`.

@@ -22,6 +22,7 @@ mod launchers;
 mod order;
 mod programs;
 mod reclass;
+mod releases;
 mod saving;
 mod scene;
 mod shapes;
