@@ -7,6 +7,7 @@
  * at once: only numbers are passed on, and nothing here allocates, locks, logs or walks a list.
  */
 #include "compat.h"
+#include "fit.h"
 #include "host.h"
 #include "identity.h"
 #include "snapshot.h"
@@ -46,6 +47,8 @@ static __attribute__((noinline)) bool ask_core(const job_record_t *preemptee, co
 
 	if (state != SURGENT_STATE_RUNNING && state != SURGENT_STATE_SUSPENDED)
 		return false;
+	if (!surgent_job_fits(preemptee))
+		return false;
 
 	pair = (surgent_pair_view_t){
 		.size = sizeof(pair),
@@ -62,7 +65,7 @@ static __attribute__((noinline)) bool ask_core(const job_record_t *preemptee, co
 
 SURGENT_HOOK extern bool preempt_p_preemptable(job_record_t *preemptee, job_record_t *preemptor)
 {
-	if (!preemptee || !preemptor)
+	if (!preemptee || !preemptor || !surgent_fits(SURGENT_JOB, preemptor))
 		return false;
 	/*
 	 * Nearly every question ends here. One field of the preemptee is read, since the caches hold few of its record's
@@ -76,11 +79,14 @@ SURGENT_HOOK extern bool preempt_p_preemptable(job_record_t *preemptee, job_reco
 /* 25.05 and later ask for each datum by its own function ... */
 SURGENT_HOOK extern uint32_t preempt_p_get_grace_time(job_record_t *job)
 {
-	return job ? surgent_preempt_grace_s(SURGENT_JOB_ID(job)) : 0;
+	return job && surgent_fits(SURGENT_JOB, job) ? surgent_preempt_grace_s(SURGENT_JOB_ID(job)) : 0;
 }
 
 SURGENT_HOOK extern uint16_t preempt_p_get_mode(job_record_t *job)
 {
+	/* Nobody is preempted then; and one whose preemption had begun before would be killed with any other answer. */
+	if (job && !surgent_fits(SURGENT_JOB, job))
+		return PREEMPT_MODE_REQUEUE;
 	if (job && surgent_preempt_mode(SURGENT_JOB_ID(job), job->start_time, job->preempt_time) ==
 			   SURGENT_MODE_REQUEUE)
 		return PREEMPT_MODE_REQUEUE;
@@ -89,7 +95,7 @@ SURGENT_HOOK extern uint16_t preempt_p_get_mode(job_record_t *job)
 
 SURGENT_HOOK extern uint32_t preempt_p_get_prio(job_record_t *job)
 {
-	return job ? surgent_preempt_priority(SURGENT_JOB_ID(job), job->preempt_time) : 0;
+	return job && surgent_fits(SURGENT_JOB, job) ? surgent_preempt_priority(SURGENT_JOB_ID(job), job->preempt_time) : 0;
 }
 
 #if SURGENT_PREEMPT_HAS_GET_DATA
@@ -98,7 +104,7 @@ SURGENT_HOOK extern int preempt_p_get_data(job_record_t *job, slurm_preempt_data
 {
 	switch (data_type) {
 	case PREEMPT_DATA_ENABLED:
-		*(bool *)data = slurm_conf.preempt_mode != PREEMPT_MODE_OFF;
+		*(bool *)data = !surgent_has_misfit() && slurm_conf.preempt_mode != PREEMPT_MODE_OFF;
 		return SLURM_SUCCESS;
 	case PREEMPT_DATA_MODE:
 		*(uint16_t *)data = preempt_p_get_mode(job);

@@ -18,6 +18,7 @@ mod interruptions;
 mod kept;
 mod latency;
 mod launchers;
+mod layout;
 mod order;
 mod programs;
 mod reclass;

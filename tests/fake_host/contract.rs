@@ -62,12 +62,12 @@ fn c_and_rust_see_one_layout() {
             $(assert_eq!(
                 size_of::<$view>(),
                 $bytes,
-                "{} of contract 3: if it is to be another, raise SURGENT_ABI, here too",
+                "{} of contract 4: if it is to be another, raise SURGENT_ABI, here too",
                 stringify!($view)
             );)*
         };
     }
-    assert_eq!(SURGENT_ABI, 3);
+    assert_eq!(SURGENT_ABI, 4);
     check! {
         surgent_layout_gres => surgent_gres_t: 24,
         surgent_layout_node_view => surgent_node_view_t: 56,
