@@ -174,7 +174,7 @@ fn slurm_refuses_plugins_of_another_patch_level_and_does_not_crash() -> Outcome 
         let status = cluster.run_controller_to_its_end()?;
         assert_eq!(status.code(), Some(1), "{status}");
         let said = |parts: &[&str]| assert!(cluster.logged(parts).is_some(), "{parts:?} in the log");
-        said(&["preempt_surgent.so: Incompatible Slurm plugin version"]);
+        said(&["Incompatible Slurm plugin", "preempt_surgent.so"]);
         said(&["fatal: ", "preempt"]);
         // With the right ones it starts as if nothing had been.
         install(cluster, &places::plugins()?)?;
@@ -262,7 +262,7 @@ fn steps_aside(cluster: &mut Cluster, plugins: &Path, record: &str) -> Outcome {
     install(cluster, plugins)?;
     let before = cluster.log().len();
     cluster.start_controller()?;
-    // So that there are jobs of every kind: one that stays, four that run, and one that waits for them.
+    // So that every kind: one that stays, four that run, and one that waits for them.
     let arguments = ["--exclusive", "--gres=gpu:4", "--comment=epochs=3"];
     let running: Vec<_> = (0..4)
         .map(|_| cluster.sbatch(&arguments, "sleep 1"))
