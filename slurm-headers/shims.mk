@@ -3,10 +3,12 @@
 # Builds and installs Slurm's side of Surgent. Included by the top Makefile, which makes $(CORE) and $(SURGENT).
 #
 #   make shims [SLURM_SRC=TREE] [OUT=DIR]             the plugins and libsurgent.so, ready to be a PluginDir
+#   make shims-releases TREES=FOLDER                  whether they fit each Slurm in it
 #   make install [DESTDIR= PREFIX= PLUGINDIR=]        plugins and libsurgent.so into PLUGINDIR, surgent into PREFIX/bin
 #   make uninstall [DESTDIR= PREFIX= PLUGINDIR=]
 #
 #   SLURM_SRC   a configured Slurm tree; default: the one that slurm-headers/fetch gets for the installed slurmctld
+#   SLURM_CHANGED=1  that tree is not what Slurm released, and slurmctld was built from it
 #   OUT         where the plugins are built
 #   CORE        the core to put beside them
 #   PLUGINDIR   default: where the installed Slurm keeps its own plugins, since slurmctld looks there without being
@@ -24,9 +26,10 @@ PLUGINDIR ?= $(patsubst %/,%,$(dir $(firstword $(wildcard \
 SHIMS := job_submit_surgent preempt_surgent site_factor_surgent
 SHIM_PLUGINS := $(SHIMS:%=$(OUT)/%.so)
 SPANK_PLUGIN := $(OUT)/spank_surgent.so
-SHIM_HEADERS := slurm-headers/compat.h slurm-headers/surgent.h $(wildcard src/shim/*.h)
+SHIM_HEADERS := slurm-headers/compat.h slurm-headers/layouts.h slurm-headers/surgent.h $(wildcard src/shim/*.h)
 
-SHIM_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -Wall -Wextra -Werror -fvisibility=hidden -Islurm-headers -Isrc/shim
+SHIM_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -Wall -Wextra -Werror -fvisibility=hidden -Islurm-headers -Isrc/shim \
+	$(if $(SLURM_CHANGED),-DSURGENT_SLURM_CHANGED)
 # Lazy: Slurm's symbols are slurmctld's own and are bound when first called. No unloading: the core keeps pointers into
 # the plugin while slurmctld drops and reloads it. The core is found beside the plugin, wherever that is,
 # and whatever LD_LIBRARY_PATH says (hence the old kind of tag).
@@ -36,20 +39,23 @@ SHIM_LDFLAGS := -shared -Wl,-z,lazy -Wl,-z,relro -Wl,-z,nodelete -Wl,--as-needed
 SHIM_TREE = $(eval SHIM_TREE := $$(shell SLURM_SRC='$$(SLURM_SRC)' slurm-headers/fetch | tail -n 1))$(or \
 	$(SHIM_TREE),$(error no Slurm headers: see the line above))
 
-.PHONY: shims install uninstall install-plugindir
+.PHONY: shims shims-releases install uninstall install-plugindir
 shims: $(SHIM_PLUGINS) $(SPANK_PLUGIN) ## Build Slurm's plugins for the installed Slurm, or for SLURM_SRC, into OUT
+
+shims-releases: $(CORE) ## Build them for each configured Slurm tree in the folder TREES
+	@CC='$(CC)' MAKE='$(MAKE)' slurm-headers/releases '$(TREES)' '$<'
 
 # Changes when the plugins are to be built against other headers than before.
 .PHONY: shim-headers-changed
 $(OUT)/.headers: shim-headers-changed
 	@mkdir -p '$(OUT)'
-	@echo '$(SHIM_TREE) $(CC)' | cmp -s - '$@' || echo '$(SHIM_TREE) $(CC)' > '$@'
+	@echo '$(SHIM_TREE) $(CC) $(SLURM_CHANGED)' | cmp -s - '$@' || echo '$(SHIM_TREE) $(CC) $(SLURM_CHANGED)' > '$@'
 
 $(OUT)/libsurgent.so: $(CORE)
 	@mkdir -p '$(OUT)'
 	@cp '$<' '$@.new' && mv -f '$@.new' '$@'
 
-SHIM_COMMON := src/shim/host.c src/shim/views.c
+SHIM_COMMON := src/shim/host.c src/shim/fit.c src/shim/views.c
 $(OUT)/job_submit_surgent.so: src/shim/job_submit_surgent.c src/shim/asked_text.c $(SHIM_COMMON)
 $(OUT)/preempt_surgent.so: src/shim/preempt_surgent.c src/shim/base.c $(SHIM_COMMON) \
 	src/shim/snapshot.c src/shim/job_parts.c src/shim/request.c src/shim/reservations.c src/shim/gres_views.c src/shim/arena.c \
@@ -57,9 +63,16 @@ $(OUT)/preempt_surgent.so: src/shim/preempt_surgent.c src/shim/base.c $(SHIM_COM
 
 $(OUT)/site_factor_surgent.so: src/shim/site_factor_surgent.c src/shim/queue.c $(SHIM_COMMON)
 
-$(SHIM_PLUGINS): $(SHIM_HEADERS) slurm-headers/shims.mk $(OUT)/.headers | $(OUT)/libsurgent.so
+# Slurm's tables of hooks are in its sources only. A tree of headers alone has none to compare with.
+HOOKS = slurm-headers/hooks/$(@F:%_surgent.so=%).c
+check_hooks = $(if $(wildcard $(SHIM_TREE)/src/*/site_factor.c),\
+	$(CC) $(SHIM_CFLAGS) -fsyntax-only -isystem '$(SHIM_TREE)' $(HOOKS),\
+	echo '     its hooks are not compared with those of $(SHIM_TREE), which has no sources')
+
+$(SHIM_PLUGINS): $(SHIM_HEADERS) $(wildcard slurm-headers/hooks/*.c) slurm-headers/shims.mk $(OUT)/.headers | $(OUT)/libsurgent.so
 	@echo '  CC $@'
-	@$(CC) $(SHIM_CFLAGS) -isystem '$(SHIM_TREE)' -o '$@.new' $(filter %.c,$^) $(SHIM_LDFLAGS) -L'$(OUT)' -lsurgent
+	@$(check_hooks)
+	@$(CC) $(SHIM_CFLAGS) -isystem '$(SHIM_TREE)' -o '$@.new' $(filter src/%.c,$^) $(SHIM_LDFLAGS) -L'$(OUT)' -lsurgent
 	@mv -f '$@.new' '$@'
 
 # For the commands and the compute nodes: no core, and no symbol of slurmctld's.

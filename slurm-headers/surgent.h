@@ -226,7 +226,7 @@ typedef struct surgent_sink {
 /* surgent_host_t.snapshot */
 #define SURGENT_SNAPSHOT_OK 0
 #define SURGENT_SNAPSHOT_NOT_READY 1  /* Slurm has not loaded its state yet */
-#define SURGENT_SNAPSHOT_BAD_LAYOUT 2 /* a record's magic number is wrong: the shim does not fit this slurmctld */
+#define SURGENT_SNAPSHOT_BAD_LAYOUT 2 /* a record is not as the shim's headers have it: it does not fit this slurmctld */
 #define SURGENT_SNAPSHOT_NO_MEMORY 3  /* memory is out; what was given so far is incomplete */
 
 /* surgent_host_t.use_base: the stock plugin that answers what is not about an urgent job. */
@@ -383,6 +383,12 @@ uint32_t surgent_core_abi(void);
  * fail its init(). The core has then logged why.
  */
 int surgent_attach(const surgent_host_t *host);
+/*
+ * Called by a shim that finds a record of Slurm's to be other than its headers say. The core then steps aside for good.
+ * Returns true at the first call, and if that found the core in its work: then the shim is to log why. May be called before
+ * surgent_attach().
+ */
+bool surgent_misfit(void);
 /* Called by a shim's fini(). After the last detach the core's thread ends by itself; nothing waits for it. */
 void surgent_detach(uint32_t shim);
 

@@ -111,6 +111,12 @@ fn attach(host: &abi::surgent_host_t) -> c_int {
 
 /// See `surgent.h`.
 #[unsafe(no_mangle)]
+pub extern "C" fn surgent_misfit() -> bool {
+    hook(Hook::Misfit, false, guard::latch_silently)
+}
+
+/// See `surgent.h`.
+#[unsafe(no_mangle)]
 pub extern "C" fn surgent_detach(shim: u32) {
     hook(Hook::Detach, (), || {
         let core = Core::get();

@@ -28,6 +28,8 @@ pub enum Hook {
     Attach,
     /// A shim's fini.
     Detach,
+    /// A shim that does not fit.
+    Misfit,
     /// A submission.
     JobSubmit,
     /// A change to a job.
@@ -54,6 +56,7 @@ impl Hook {
         match self {
             Self::Attach => "attach",
             Self::Detach => "detach",
+            Self::Misfit => "misfit",
             Self::JobSubmit => "job_submit",
             Self::JobModify => "job_modify",
             Self::Acts => "acts",
@@ -91,9 +94,14 @@ pub fn is_latched() -> bool {
     LATCHED.load(Ordering::Relaxed)
 }
 
+/// Lets the latch fall without a word. Whether it had not fallen before.
+pub fn latch_silently() -> bool {
+    !LATCHED.swap(true, Ordering::Relaxed)
+}
+
 /// Lets the latch fall at once.
 pub fn latch(reason: &str) {
-    if !LATCHED.swap(true, Ordering::Relaxed) {
+    if latch_silently() {
         log::error!(
             "{reason}; Surgent steps aside until slurmctld is restarted, Slurm goes on as without it"
         );

@@ -8,6 +8,7 @@
  */
 #include "base.h"
 #include "compat.h"
+#include "fit.h"
 #include "host.h"
 #include "identity.h"
 #include "snapshot.h"
@@ -34,6 +35,12 @@ SURGENT_HOOK extern void fini(void)
 	surgent_base_fini();
 }
 
+static bool is_urgent(const job_queue_rec_t *entry)
+{
+	return surgent_fits(SURGENT_QUEUE_ENTRY, entry) && surgent_fits(SURGENT_JOB, entry->job_ptr) &&
+	       surgent_view_is_urgent(entry->job_ptr);
+}
+
 /*
  * The first key by which Slurm sorts the waiting jobs. "No" to both orders of a pair leaves it to the next keys, tier and
  * priority, by which an urgent job stands where it should.
@@ -44,8 +51,7 @@ SURGENT_HOOK extern bool preempt_p_job_preempt_check(job_queue_rec_t *sooner, jo
 
 	if (!base || !base->job_preempt_check(sooner, later))
 		return false;
-	return !(surgent_view_is_urgent(sooner->job_ptr) || surgent_view_is_urgent(later->job_ptr)) ||
-	       !surgent_acts();
+	return !(is_urgent(sooner) || is_urgent(later)) || !surgent_acts();
 }
 
 /* By itself, so that what it puts on the stack is not put there by each call of the hook. */
@@ -55,6 +61,8 @@ static __attribute__((noinline)) bool ask_core(const job_record_t *preemptee, co
 	surgent_pair_view_t pair;
 
 	if (state != SURGENT_STATE_RUNNING && state != SURGENT_STATE_SUSPENDED)
+		return false;
+	if (!surgent_job_fits(preemptee))
 		return false;
 
 	pair = (surgent_pair_view_t){
@@ -76,6 +84,9 @@ SURGENT_HOOK extern bool preempt_p_preemptable(job_record_t *preemptee, job_reco
 
 	if (!preemptee || !preemptor)
 		return false;
+	/* The base is Slurm's own, and reads what we cannot. */
+	if (!surgent_fits(SURGENT_JOB, preemptor))
+		return base && base->preemptable(preemptee, preemptor);
 	if (surgent_view_is_urgent(preemptor)) {
 		/* Wakes the planner as well. */
 		if (ask_core(preemptee, preemptor))
@@ -93,7 +104,8 @@ SURGENT_HOOK extern bool preempt_p_preemptable(job_record_t *preemptee, job_reco
 
 static bool is_victim(const job_record_t *job)
 {
-	return surgent_preempt_mode(SURGENT_JOB_ID(job), job->start_time) == SURGENT_MODE_REQUEUE;
+	return surgent_fits(SURGENT_JOB, job) &&
+	       surgent_preempt_mode(SURGENT_JOB_ID(job), job->start_time) == SURGENT_MODE_REQUEUE;
 }
 
 /* 25.05 and later ask for each datum by its own function ... */
@@ -115,8 +127,8 @@ SURGENT_HOOK extern uint16_t preempt_p_get_mode(job_record_t *job)
 	if (is_victim(job))
 		return PREEMPT_MODE_REQUEUE;
 	mode = base ? surgent_base_mode(base, job) : PREEMPT_MODE_OFF;
-	/* Slurm kills a job whose preemption has begun and whose mode is then "off". */
-	return mode == PREEMPT_MODE_OFF && job->preempt_time ? PREEMPT_MODE_REQUEUE : mode;
+	/* Slurm kills a job whose preemption has begun and whose mode is then "off"; of one that cannot be read it may have. */
+	return mode == PREEMPT_MODE_OFF && (!surgent_fits(SURGENT_JOB, job) || job->preempt_time) ? PREEMPT_MODE_REQUEUE : mode;
 }
 
 SURGENT_HOOK extern uint32_t preempt_p_get_prio(job_record_t *job)
@@ -125,16 +137,22 @@ SURGENT_HOOK extern uint32_t preempt_p_get_prio(job_record_t *job)
 
 	if (!job)
 		return 0;
-	return base ? surgent_base_prio(base, job) : surgent_preempt_priority(SURGENT_JOB_ID(job), job->preempt_time);
+	if (base)
+		return surgent_base_prio(base, job);
+	return surgent_fits(SURGENT_JOB, job) ? surgent_preempt_priority(SURGENT_JOB_ID(job), job->preempt_time) : 0;
 }
 
 #if SURGENT_PREEMPT_HAS_GET_DATA
 /* ... and earlier ones by one function for all. For PREEMPT_DATA_ENABLED there is no job. */
 SURGENT_HOOK extern int preempt_p_get_data(job_record_t *job, slurm_preempt_data_type_t data_type, void *data)
 {
+	const surgent_base_t *base = surgent_base();
+
 	switch (data_type) {
 	case PREEMPT_DATA_ENABLED:
-		*(bool *)data = slurm_conf.preempt_mode != PREEMPT_MODE_OFF;
+		if (base)
+			return base->get_data(job, data_type, data);
+		*(bool *)data = !surgent_has_misfit() && slurm_conf.preempt_mode != PREEMPT_MODE_OFF;
 		return SLURM_SUCCESS;
 	case PREEMPT_DATA_MODE:
 		*(uint16_t *)data = preempt_p_get_mode(job);

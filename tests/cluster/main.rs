@@ -19,6 +19,7 @@ mod interruptions;
 mod kept;
 mod latency;
 mod launchers;
+mod layout;
 mod order;
 mod programs;
 mod reclass;

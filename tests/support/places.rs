@@ -131,7 +131,8 @@ pub fn digits() -> Outcome<PathBuf> {
     }
 }
 
-fn root() -> PathBuf {
+/// The top of this checkout.
+pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
