@@ -7,6 +7,7 @@ mod support;
 
 mod admission;
 mod audit;
+mod beside;
 mod check;
 mod comments;
 mod drill;
