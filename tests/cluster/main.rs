@@ -8,6 +8,7 @@ mod support;
 mod admission;
 mod audit;
 mod base;
+mod beside;
 mod check;
 mod comments;
 mod drill;

@@ -2,7 +2,7 @@
 //! The model against the real thing: for each shape of an urgent job, Slurm starts it on the plan's victims and on no
 //! one else. Where Slurm wants somebody else too, or leaves somebody out, the model of `policy::fit` is wrong.
 
-mod crowd;
+pub mod crowd;
 mod random;
 mod spared;
 
@@ -13,10 +13,11 @@ use crowd::{Crowd, Member, Shape};
 use random::Dice;
 use std::fs;
 
-const TOML: &str = "[victims]\nmin_runtime_s = 0\nnearly_done_s = 0\nmax_preemptions = 100000\nsave_s = 1\n\
+pub const TOML: &str = "[victims]\nmin_runtime_s = 0\nnearly_done_s = 0\nmax_preemptions = 100000\nsave_s = 1\n\
                     [urgent]\ngate_patience_s = 15\n";
 
-fn gpus_of(count: u32, more: &[&str]) -> Vec<String> {
+/// Options of a job with so many GPUs, and more; two CPUs come with each.
+pub fn gpus_of(count: u32, more: &[&str]) -> Vec<String> {
     let cpus = format!("--cpus-per-task={}", 2 * count);
     let gres = format!("--gres=gpu:{count}");
     [&cpus, &gres, "--mem=3000"]
