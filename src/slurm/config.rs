@@ -13,6 +13,14 @@ const SHOW_LIMIT: Duration = Duration::from_secs(15);
 /// No slurm.conf is longer.
 const FILE_MAX_BYTES: u64 = 16 << 20;
 
+/// Where Slurm's own plugins lie if slurm.conf names no other folder; `make install` looks there as well.
+const PLUGIN_DIRS: [&str; 4] = [
+    "/usr/lib/*/slurm-wlm",
+    "/usr/lib64/slurm",
+    "/usr/lib/slurm",
+    "/usr/local/lib/slurm",
+];
+
 /// Keys and values, keys in small letters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
@@ -72,7 +80,8 @@ impl Config {
     }
 
     /// Reads slurm.conf itself, for when slurmctld does not answer: what the file says, without the files that it includes
-    /// and without Slurm's defaults. The release is that of the slurmctld on the search path, if there is one.
+    /// and without Slurm's defaults but for `PluginDir`. The release is that of the slurmctld on the search path, if there is
+    /// one.
     ///
     /// # Errors
     ///
@@ -82,8 +91,12 @@ impl Config {
         let mut text = Vec::new();
         file.take(FILE_MAX_BYTES).read_to_end(&mut text)?;
         let mut config = Self::parse_file(&String::from_utf8_lossy(&text));
+        let names_plugin_dir = config.get("PluginDir").is_some();
         let mut put = |key: &str, value: String| config.values.insert(key.to_owned(), value);
         put("slurm_conf", path.display().to_string());
+        if let Some(folder) = plugin_dir().filter(|_| !names_plugin_dir) {
+            put("plugindir", folder.display().to_string());
+        }
         let bounds = Bounds {
             limit: SHOW_LIMIT,
             stop: &|| false,
@@ -169,6 +182,17 @@ impl Config {
     pub fn as_of(&self) -> Option<jiff::civil::DateTime> {
         self.as_of
     }
+}
+
+/// Where this machine's Slurm keeps its plugins.
+fn plugin_dir() -> Option<PathBuf> {
+    let found = |folder: &str| glob::glob(&format!("{folder}/select_cons_tres.so")).ok();
+    let plugin = PLUGIN_DIRS
+        .into_iter()
+        .filter_map(found)
+        .flatten()
+        .find_map(Result::ok)?;
+    plugin.parent().map(Path::to_owned)
 }
 
 #[cfg(test)]
