@@ -12,7 +12,7 @@ BENCH := target/plugins-bench
 DIGITS := target/demo-data/digits.csv.gz
 FRAMEWORKS := packaging/python/tests/frameworks
 
-.PHONY: help setup build rust demo check check-frameworks keras test lint faults bench bench-cluster bench-submit clean FORCE
+.PHONY: help setup build demo check check-frameworks keras test lint faults bench bench-cluster bench-submit clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
 		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
@@ -24,27 +24,30 @@ setup: ## Install what is missing on a fresh Debian 12 (as root)
 
 build: $(CORE) $(SURGENT) ## Build the core and the program surgent
 
+# Said first, and not after Slurm has been installed and fetched.
+.PHONY: rust
+setup lint $(CORE) $(SURGENT): rust
 rust:
 	@$(CARGO) --version >/dev/null 2>&1 || { \
 		echo 'make: $(CARGO) does not run: install Rust 1.88 or later, with rustup (https://rustup.rs), say' >&2; exit 1; }
 
-demo: rust setup ## Show the whole story on a real Slurm, in about a minute and a half
+demo: setup ## Show the whole story on a real Slurm, in about a minute and a half
 	@$(MAKE) --no-print-directory shims $(DIGITS)
 	@$(CARGO) build --release --example demo
 	@SURGENT_BIN='$(abspath $(SURGENT))' $(BUILT)/release/examples/demo
 
-bench-cluster: rust setup ## Measure looks at a real slurmctld with 10,000 nodes, in about ten minutes
+bench-cluster: setup ## Measure looks at a real slurmctld with 10,000 nodes, in about ten minutes
 	@$(MAKE) --no-print-directory shims
 	$(CARGO) bench --bench full_cluster
 
-bench-submit: rust setup ## Compare what submissions take a real slurmctld with nothing, job_submit/lua and Surgent
+bench-submit: setup ## Compare what submissions take a real slurmctld with nothing, job_submit/lua and Surgent
 	@$(MAKE) --no-print-directory shims
 	$(CARGO) bench --bench submit
 
-check: rust setup ## Run every test, on a real Slurm too
+check: setup ## Run every test, on a real Slurm too
 	@$(MAKE) --no-print-directory lint test
 
-check-frameworks: rust setup ## Preempt trainings in Lightning and Transformers too, with SURGENT_PYTHON or what is installed for it (6 GB)
+check-frameworks: setup ## Preempt trainings in Lightning and Transformers too, with SURGENT_PYTHON or what is installed for it (6 GB)
 	@$(MAKE) --no-print-directory shims $(if $(SURGENT_PYTHON),,target/torch/installed)
 	$(CARGO) test --test cluster -- --include-ignored --nocapture --test-threads=1 programs:: launchers::
 
@@ -53,7 +56,7 @@ keras: target/keras/installed ## Install Keras and JAX into target/keras for the
 target/%/installed: $(FRAMEWORKS)/requirements-%.txt
 	@$(FRAMEWORKS)/install target/$* $<
 
-lint: rust ## Check format and clippy
+lint: ## Check format and clippy
 	$(CARGO) fmt --check
 	$(CARGO) clippy --quiet --all-targets -- -D warnings
 
@@ -62,7 +65,7 @@ test: shims faults $(DIGITS) ## Run the tests without the other checks
 	@$(MAKE) --no-print-directory keras || echo 'Keras could not be installed: its test is skipped.'
 	$(CARGO) test --no-fail-fast -- --test-threads=2
 
-$(CORE) $(SURGENT) &: FORCE | rust
+$(CORE) $(SURGENT) &: FORCE
 	$(CARGO) build --release
 
 # The plugins with a core in which SURGENT_FAULT makes one hook panic.

@@ -87,8 +87,8 @@ install: install-plugindir shims $(SURGENT) ## Install plugins and program under
 	$(foreach shim,$(SHIMS),$(call install_file,$(OUT)/$(shim).so,$(PLUGINDIR),755) &&) true
 	$(call install_file,$(SPANK_PLUGIN),$(PLUGINDIR),755)
 	$(call install_file,$(SURGENT),$(PREFIX)/bin,755)
-	$(call install_file,packaging/man/surgent.toml.5,$(PREFIX)/share/man/man5,644)
 	$(call install_file,packaging/man/surgent-plugin.8,$(PREFIX)/share/man/man8,644)
+	$(call install_file,packaging/man/surgent.toml.5,$(PREFIX)/share/man/man5,644)
 	$(CARGO) run --quiet --release --example pages -- target/share
 	$(foreach page,$(PAGES),$(call install_file,target/share/$(page),$(PREFIX)/share/$(patsubst %/,%,$(dir $(page))),644) &&) true
 
