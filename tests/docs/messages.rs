@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// So much of a line that is quoted in part, or is made of several texts, has to be text of the code.
-const SHARE_MIN: f64 = 0.55;
+const SHARE_MIN: f64 = 0.5;
 /// A text of the code with less fixed text would be found in every line.
 const FIXED_MIN: usize = 10;
 /// Shorter pieces of text are everywhere.
