@@ -18,6 +18,7 @@ help: ## List what can be made
 		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
 
 include slurm-headers/shims.mk
+include packaging/debian/deb.mk
 
 setup: ## Install what is missing on a fresh Debian 12 (as root)
 	@packaging/setup
