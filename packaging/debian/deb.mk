@@ -8,7 +8,7 @@
 #   SLURM_VERSION  the version of the package slurmctld that the plugins are for; default: the installed one
 #   DEB_VERSION    the version of the packages; default: that in Cargo.toml. For changes of your own, say 0.1.0+site1
 
-DEB := target/deb
+DEB ?= target/deb
 DEB_TREE := $(DEB)/surgent
 DEB_VERSION ?= $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 SLURM_VERSION ?= $(shell dpkg-query -W -f '$${Version}' slurmctld)
