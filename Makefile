@@ -12,17 +12,23 @@ FAULTS := target/plugins-faults
 # What check-cluster runs on, and which of its tests.
 SLURM_RELEASE ?= native
 TESTS ?=
+# The Debian release that check-packages tries: this machine's own, or one named here.
+SUITE ?= $(shell . /etc/os-release && echo "$$VERSION_CODENAME")
 BENCH := target/plugins-bench
 DIGITS := target/demo-data/digits.csv.gz
 FRAMEWORKS := packaging/python/tests/frameworks
+# Builds the program of the cluster tests and prints its path, which is in what cargo says as JSON.
+CLUSTER_TESTS = $(CARGO) test --no-run --test cluster --message-format=json-render-diagnostics | \
+	jq -r 'select(.target.name == "cluster").executable | strings'
 
-.PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-frameworks keras test lint faults bench bench-cluster bench-submit clean FORCE
+.PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-packages check-frameworks keras test lint faults bench bench-cluster bench-submit clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
 		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
 
 include slurm-headers/shims.mk
 include packaging/rpm/rpm.mk
+include packaging/debian/deb.mk
 
 setup: ## Install what is missing on a fresh Debian 12 (as root)
 	@packaging/setup
@@ -78,10 +84,12 @@ test: shims faults $(DIGITS) ## Run the tests without the other checks
 cluster-native: shims faults $(DIGITS)
 	$(CARGO) test --no-fail-fast --test cluster -- --test-threads=2 $(TESTS)
 
-# The program's path is in what cargo says of its tests as JSON.
+check-packages: setup $(DIGITS) ## Install, upgrade and purge the Debian packages in a clean chroot; SUITE=trixie: in that of Debian 13
+	@packaging/setup packages
+	@tests=$$($(CLUSTER_TESTS)) && tests/packages/check '$(SUITE)' "$$tests"
+
 cluster-in-chroot: $(CORE) $(CORE_WITH_FAULTS) $(DIGITS)
-	@tests=$$($(CARGO) test --no-run --test cluster --message-format=json-render-diagnostics | \
-		jq -r 'select(.target.name == "cluster").executable | strings') && \
+	@tests=$$($(CLUSTER_TESTS)) && \
 	SLURM_SRC='$(SLURM_SRC)' tests/releases/cluster '$(SLURM_RELEASE)' $(CORE) $(CORE_WITH_FAULTS) "$$tests" $(TESTS)
 
 $(CORE) $(SURGENT) &: FORCE

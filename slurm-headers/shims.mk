@@ -102,7 +102,8 @@ install: install-plugindir shims $(SURGENT) ## Install plugins and program under
 	$(call install_file,$(SURGENT),$(PREFIX)/bin,755)
 	$(call install_file,packaging/man/surgent-plugin.8,$(PREFIX)/share/man/man8,644)
 	$(call install_file,packaging/man/surgent.toml.5,$(PREFIX)/share/man/man5,644)
-	$(CARGO) run --quiet --release --example pages -- target/share
+	@# Not --release: with the features of development in it, the core would be built again, and again the next time.
+	$(CARGO) run --quiet --example pages -- target/share
 	$(foreach page,$(PAGES),$(call install_file,target/share/$(page),$(PREFIX)/share/$(patsubst %/,%,$(dir $(page))),644) &&) true
 
 uninstall: install-plugindir ## Remove them

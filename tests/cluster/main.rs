@@ -30,6 +30,7 @@ mod scene;
 mod shapes;
 mod story;
 mod traps;
+mod upgrade;
 mod urgency_option;
 mod victims;
 

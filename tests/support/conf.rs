@@ -134,6 +134,10 @@ impl Configuration {
     fn copy_plugins(&self, target: &Path) -> Outcome {
         let source = self.plugins.clone().map_or_else(places::plugins, Ok)?;
         fs::create_dir(target).map_err(|error| format!("{}: {error}", target.display()))?;
+        // Installed beside Slurm's own, they are found there.
+        if source == places::stock_plugins()? {
+            return Ok(());
+        }
         let entries = fs::read_dir(&source).map_err(|error| format!("{}: {error}", source.display()))?;
         for entry in entries
             .flatten()
