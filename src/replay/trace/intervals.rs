@@ -25,7 +25,10 @@ pub fn read(
         let row = header.row(line)?;
         submit_s += row.whole("interval", 0..=TIME_MAX_S)?;
         if submit_s > TIME_MAX_S {
-            return Err(row.fault("interval", format!("such that all together are below {TIME_MAX_S}")));
+            return Err(row.fault(
+                "interval",
+                format!("such that all together are below {TIME_MAX_S}"),
+            ));
         }
         let gpus = row.whole("gpu_num", 0..=COUNT_MAX)?;
         let nodes = row.whole("node_num", 0..=COUNT_MAX)?;

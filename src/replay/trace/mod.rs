@@ -150,7 +150,9 @@ pub fn read(input: impl BufRead) -> Result<Trace, TraceError> {
     }
     let mut trace = collected.trace;
     if trace.jobs.is_empty() {
-        return Err(TraceError::Whole("no job in the trace held a GPU and ran".to_owned()));
+        return Err(TraceError::Whole(
+            "no job in the trace held a GPU and ran".to_owned(),
+        ));
     }
     // Stable: of two that came together, the first one in the trace.
     trace.jobs.sort_by_key(|job| job.submit_s);

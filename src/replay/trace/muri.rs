@@ -30,7 +30,10 @@ pub fn read(
         let iteration_ms = row.number("iteration_time", 0.0..=time_max_ms)?;
         let run_s = (iterations as f64 * iteration_ms / 1000.0).ceil();
         if run_s > TIME_MAX_S as f64 {
-            return Err(row.fault("iterations", format!("such that the job ends within {TIME_MAX_S} s")));
+            return Err(row.fault(
+                "iterations",
+                format!("such that the job ends within {TIME_MAX_S} s"),
+            ));
         }
         let user = collected.user("");
         collected.add(TraceJob {

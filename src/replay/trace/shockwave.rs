@@ -7,7 +7,13 @@ use super::{COUNT_MAX, Collected, TIME_MAX_S, TraceError, TraceJob, Training};
 use std::io::BufRead;
 
 /// The columns that are read. Arrival comes last, in seconds.
-pub const NEEDED: [&str; 5] = ["job_type", "total_steps", "scale_factor", "duration", "arrival_time"];
+pub const NEEDED: [&str; 5] = [
+    "job_type",
+    "total_steps",
+    "scale_factor",
+    "duration",
+    "arrival_time",
+];
 
 /// Samples in an epoch, by what the job's command names.
 const DATA_SETS: [(&str, f64); 5] = [

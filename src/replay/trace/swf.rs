@@ -42,15 +42,22 @@ fn read_one((line, text): (u64, &str), collected: &mut Collected) -> Result<(), 
         return Ok(());
     }
     let fields = numbers(text).filter(|fields| fields.len() == FIELDS);
-    let fields =
-        fields.ok_or_else(|| TraceError::at(line, format!("not the {FIELDS} numbers of a job; is the trace cut off here?")))?;
+    let fields = fields.ok_or_else(|| {
+        TraceError::at(
+            line,
+            format!("not the {FIELDS} numbers of a job; is the trace cut off here?"),
+        )
+    })?;
     // -1 says that something is not known.
     let whole = |(at, name): (usize, &str), max: i64| {
         let value = fields[at];
         match (-1.0..=max as f64).contains(&value) {
             true if value < 0.0 => Ok(None),
             true => Ok(Some(value as i64)),
-            false => Err(TraceError::at(line, format!("the {name} is {value}, not a number from 0 to {max}, or -1"))),
+            false => Err(TraceError::at(
+                line,
+                format!("the {name} is {value}, not a number from 0 to {max}, or -1"),
+            )),
         }
     };
     let submit_s = whole(SUBMIT, TIME_MAX_S)?;

@@ -85,7 +85,10 @@ impl Row<'_> {
         let text = self.text(name);
         match text.parse::<i64>() {
             Ok(number) if range.contains(&number) => Ok(number),
-            _ => Err(self.fault(name, &format!("a whole number from {} to {}", range.start(), range.end()))),
+            _ => Err(self.fault(
+                name,
+                &format!("a whole number from {} to {}", range.start(), range.end()),
+            )),
         }
     }
 
@@ -97,7 +100,10 @@ impl Row<'_> {
     pub fn number(&self, name: &str, range: RangeInclusive<f64>) -> Result<f64, TraceError> {
         match self.text(name).parse::<f64>() {
             Ok(number) if range.contains(&number) => Ok(number),
-            _ => Err(self.fault(name, &format!("a number from {} to {}", range.start(), range.end()))),
+            _ => Err(self.fault(
+                name,
+                &format!("a number from {} to {}", range.start(), range.end()),
+            )),
         }
     }
 
