@@ -7,6 +7,7 @@
 
 pub mod figures;
 pub mod sim;
+pub mod timeline;
 pub mod trace;
 pub mod way;
 pub mod workload;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `surgent replay`
 
+mod charts;
+mod page;
 mod text;
 
 use crate::monitor;
 use crate::policy::settings::Settings;
 use crate::replay::figures::Figures;
 use crate::replay::sim::{Case, replay};
+use crate::replay::timeline::Timeline;
 use crate::replay::trace::{self, SACCT_COMMAND, Trace};
 use crate::replay::way::{WAYS, Way};
 use crate::replay::workload::{Assumptions, Machine, Workload};
@@ -14,9 +17,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use signal_hook::consts::SIGINT;
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::fs::File;
 use std::io::{BufReader, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -73,6 +77,10 @@ pub(super) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+
+    /// Write a page with charts as well, which needs nothing but a browser
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 fn after_help() -> String {
@@ -126,13 +134,19 @@ struct Line {
 }
 
 pub(super) fn main(args: &Args) -> ExitCode {
-    let report = match report(args) {
-        Ok(report) => report,
+    let (report, timeline) = match report(args) {
+        Ok(both) => both,
         Err(sentence) => {
             monitor::say(&sentence);
             return ExitCode::FAILURE;
         }
     };
+    if let Some(file) = &args.html
+        && let Err(error) = write_page(file, &report, timeline.as_ref())
+    {
+        monitor::say(&format!("{}: {error}", file.display()));
+        return ExitCode::FAILURE;
+    }
     let text = match args.json {
         true => match serde_json::to_string_pretty(&report) {
             Ok(json) => json + "\n",
@@ -151,7 +165,12 @@ pub(super) fn main(args: &Args) -> ExitCode {
     }
 }
 
-fn report(args: &Args) -> Result<Report, String> {
+fn write_page(file: &Path, report: &Report, timeline: Option<&Timeline>) -> Result<(), Box<dyn Error>> {
+    Ok(std::fs::write(file, page::page(report, timeline)?)?)
+}
+
+/// All figures, and the nodes around an urgent start where Surgent is among the policies.
+fn report(args: &Args) -> Result<(Report, Option<Timeline>), String> {
     let settings = settings(args)?;
     let trace = read(args)?;
     let machine = Machine {
@@ -175,7 +194,11 @@ fn report(args: &Args) -> Result<Report, String> {
         true => WAYS.to_vec(),
         false => args.policies.clone(),
     };
-    let (policies, is_partial) = compare(args, machine, &workload, &settings, &ways)?;
+    let Compared {
+        policies,
+        timeline,
+        is_partial,
+    } = compare(args, machine, &workload, &settings, &ways)?;
     let mut left_out: BTreeMap<String, u64> = trace
         .skipped
         .iter()
@@ -184,7 +207,7 @@ fn report(args: &Args) -> Result<Report, String> {
     if workload.too_large > 0 {
         left_out.insert("needs more than the cluster has".to_owned(), workload.too_large);
     }
-    Ok(Report {
+    let report = Report {
         version: 1,
         trace: args.trace.display().to_string(),
         machine: MachineSize {
@@ -197,7 +220,8 @@ fn report(args: &Args) -> Result<Report, String> {
         assumptions: text::assumptions(args, &assumptions, &workload, &settings),
         policies,
         is_partial,
-    })
+    };
+    Ok((report, timeline))
 }
 
 fn settings(args: &Args) -> Result<Settings, String> {
@@ -214,14 +238,22 @@ fn read(args: &Args) -> Result<Trace, String> {
     trace::read(BufReader::new(file)).map_err(|error| format!("{path}: {error}"))
 }
 
-/// The figures of each way, and whether Ctrl-C came between.
+struct Compared {
+    /// The figures of each way.
+    policies: Vec<Line>,
+    timeline: Option<Timeline>,
+    /// Ctrl-C came between.
+    is_partial: bool,
+}
+
+/// Replays the workload in each of the ways.
 fn compare(
     args: &Args,
     machine: Machine,
     workload: &Workload,
     settings: &Settings,
     ways: &[Way],
-) -> Result<(Vec<Line>, bool), String> {
+) -> Result<Compared, String> {
     let stop = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGINT, Arc::clone(&stop))
         .map_err(|error| format!("Ctrl-C cannot be caught: {error}"))?;
@@ -229,7 +261,8 @@ fn compare(
     if let Ok(style) = ProgressStyle::with_template("{msg:20} {wide_bar} {percent:>3}% {eta:>4} left") {
         bar.set_style(style);
     }
-    let mut lines = Vec::new();
+    let mut policies = Vec::new();
+    let mut timeline = None;
     for (place, way) in ways.iter().enumerate() {
         bar.set_message(way.to_string());
         let case = Case {
@@ -246,7 +279,10 @@ fn compare(
             !stop.load(Ordering::Relaxed)
         });
         let is_partial = replayed.is_partial;
-        lines.push(Line {
+        if *way == (Way::Surgent { saves: true }) {
+            timeline = Timeline::of(&workload.jobs, machine, &replayed);
+        }
+        policies.push(Line {
             policy: way.to_string(),
             figures: Figures::of(&workload.jobs, machine, &replayed),
         });
@@ -255,6 +291,9 @@ fn compare(
         }
     }
     bar.finish_and_clear();
-    let is_partial = stop.load(Ordering::Relaxed);
-    Ok((lines, is_partial))
+    Ok(Compared {
+        policies,
+        timeline,
+        is_partial: stop.load(Ordering::Relaxed),
+    })
 }

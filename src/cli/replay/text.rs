@@ -117,7 +117,7 @@ fn table(report: &Report) -> String {
 }
 
 /// In at most five characters.
-fn time(seconds: f64) -> String {
+pub(super) fn time(seconds: f64) -> String {
     match seconds {
         s if s < 100.0 => format!("{s:.0}s"),
         s if s < 6000.0 => format!("{:.0}m", s / 60.0),
