@@ -5,9 +5,10 @@ use crate::policy::directives::SaveKind;
 use crate::replay::workload::Job;
 
 /// Where a job is in its life.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Phase {
     /// Not submitted yet.
+    #[default]
     Coming,
     /// In the queue.
     Waiting,
@@ -93,7 +94,7 @@ pub struct Rules {
 }
 
 /// One job, and what became of it so far.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Life {
     /// See [`Phase`].
     pub phase: Phase,
@@ -108,17 +109,6 @@ pub struct Life {
 }
 
 impl Life {
-    /// Before it is submitted.
-    pub fn new() -> Self {
-        Self {
-            phase: Phase::Coming,
-            done_s: 0,
-            stops: 0,
-            first_start_s: None,
-            loss: Loss::default(),
-        }
-    }
-
     /// Its run, while there is one.
     pub fn run(&self) -> Option<&Run> {
         match &self.phase {

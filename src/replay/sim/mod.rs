@@ -157,7 +157,7 @@ pub fn replay(case: Case<'_>, mut watch: impl FnMut(u64) -> bool) -> Replayed {
         }
         sim.schedule();
         moments += 1;
-        if moments % WATCH_EVERY == 0 && !watch(sim.done()) {
+        if moments.is_multiple_of(WATCH_EVERY) && !watch(sim.done()) {
             is_partial = true;
             break;
         }
@@ -185,7 +185,7 @@ impl<'a> Sim<'a> {
                 keeps_epochs: case.keeps_epochs,
             },
             now_s: 0,
-            lives: vec![Life::new(); case.jobs.len()],
+            lives: vec![Life::default(); case.jobs.len()],
             room: Room::new(case.machine),
             running: BTreeSet::new(),
             normal: BTreeSet::new(),

@@ -87,7 +87,7 @@ impl Row<'_> {
             Ok(number) if range.contains(&number) => Ok(number),
             _ => Err(self.fault(
                 name,
-                &format!("a whole number from {} to {}", range.start(), range.end()),
+                format!("a whole number from {} to {}", range.start(), range.end()),
             )),
         }
     }
@@ -102,7 +102,7 @@ impl Row<'_> {
             Ok(number) if range.contains(&number) => Ok(number),
             _ => Err(self.fault(
                 name,
-                &format!("a number from {} to {}", range.start(), range.end()),
+                format!("a number from {} to {}", range.start(), range.end()),
             )),
         }
     }
