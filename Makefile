@@ -7,23 +7,40 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 CORE := $(BUILT)/release/libsurgent.so
 SURGENT := $(BUILT)/release/surgent
+CORE_WITH_FAULTS := $(BUILT)/faults/release/libsurgent.so
 FAULTS := target/plugins-faults
+# What check-cluster runs on, and which of its tests.
+SLURM_RELEASE ?= native
+TESTS ?=
+# The Debian release that check-packages tries: this machine's own, or one named here.
+SUITE ?= $(shell . /etc/os-release && echo "$$VERSION_CODENAME")
 BENCH := target/plugins-bench
 DIGITS := target/demo-data/digits.csv.gz
 FRAMEWORKS := packaging/python/tests/frameworks
+# Builds the program of the cluster tests and prints its path, which is in what cargo says as JSON.
+CLUSTER_TESTS = $(CARGO) test --no-run --test cluster --message-format=json-render-diagnostics | \
+	jq -r 'select(.target.name == "cluster").executable | strings'
 
-.PHONY: help setup build demo check check-frameworks keras test lint faults bench bench-cluster bench-submit clean FORCE
+.PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-packages check-frameworks keras test lint faults bench bench-cluster bench-submit clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
 		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
 
 include slurm-headers/shims.mk
 include packaging/rpm/rpm.mk
+include packaging/debian/deb.mk
 
 setup: ## Install what is missing on a fresh Debian 12 (as root)
 	@packaging/setup
 
 build: $(CORE) $(SURGENT) ## Build the core and the program surgent
+
+# Said first, and not after Slurm has been installed and fetched.
+.PHONY: rust
+setup lint $(CORE) $(SURGENT): rust
+rust:
+	@$(CARGO) --version >/dev/null 2>&1 || { \
+		echo 'make: $(CARGO) does not run: install Rust 1.88 or later, with rustup (https://rustup.rs), say' >&2; exit 1; }
 
 demo: setup ## Show the whole story on a real Slurm, in about a minute and a half
 	@$(MAKE) --no-print-directory shims $(DIGITS)
@@ -38,8 +55,12 @@ bench-submit: setup ## Compare what submissions take a real slurmctld with nothi
 	@$(MAKE) --no-print-directory shims
 	$(CARGO) bench --bench submit
 
-check: setup ## Run every test, on a real Slurm too
+check: setup ## Run every test, on a real Slurm too, and the cluster tests on Slurm 24.11 as well
 	@$(MAKE) --no-print-directory lint test
+	@$(MAKE) --no-print-directory check-cluster SLURM_RELEASE=24.11 SLURM_SRC=
+
+check-cluster: setup ## Run the cluster tests on SLURM_RELEASE=native, 24.11 or 26.05 (Debian 13 or sid in a chroot), or those named in TESTS
+	@$(MAKE) --no-print-directory $(if $(filter native,$(SLURM_RELEASE)),cluster-native,cluster-in-chroot)
 
 check-frameworks: setup ## Preempt trainings in Lightning and Transformers too, with SURGENT_PYTHON or what is installed for it (6 GB)
 	@$(MAKE) --no-print-directory shims $(if $(SURGENT_PYTHON),,target/torch/installed)
@@ -57,16 +78,31 @@ lint: ## Check format and clippy
 # Two at a time: each cluster test starts a whole cluster.
 test: shims faults $(DIGITS) ## Run the tests without the other checks
 	@$(MAKE) --no-print-directory keras || echo 'Keras could not be installed: its test is skipped.'
+	@echo "Every test, those of a cluster on $$(PATH=$$PATH:/usr/sbin slurmctld -V):"
 	$(CARGO) test --no-fail-fast -- --test-threads=2
+
+cluster-native: shims faults $(DIGITS)
+	$(CARGO) test --no-fail-fast --test cluster -- --test-threads=2 $(TESTS)
+
+check-packages: setup $(DIGITS) ## Install, upgrade and purge the Debian packages in a clean chroot; SUITE=trixie: in that of Debian 13
+	@packaging/setup packages
+	@tests=$$($(CLUSTER_TESTS)) && tests/packages/check '$(SUITE)' "$$tests"
+
+cluster-in-chroot: $(CORE) $(CORE_WITH_FAULTS) $(DIGITS)
+	@tests=$$($(CLUSTER_TESTS)) && \
+	SLURM_SRC='$(SLURM_SRC)' tests/releases/cluster '$(SLURM_RELEASE)' $(CORE) $(CORE_WITH_FAULTS) "$$tests" $(TESTS)
 
 $(CORE) $(SURGENT) &: FORCE
 	$(CARGO) build --release
 
-# The plugins with a core in which SURGENT_FAULT makes one hook panic.
-faults: shims
+# In which SURGENT_FAULT makes one hook panic.
+$(CORE_WITH_FAULTS): FORCE
 	$(CARGO) build --release --lib --features faults --target-dir $(BUILT)/faults
+
+# The plugins with that core.
+faults: shims $(CORE_WITH_FAULTS)
 	@mkdir -p $(FAULTS)
-	@for plugin in $(SHIM_PLUGINS) $(SPANK_PLUGIN) $(BUILT)/faults/release/libsurgent.so; do \
+	@for plugin in $(SHIM_PLUGINS) $(SPANK_PLUGIN) $(CORE_WITH_FAULTS); do \
 		cp "$$plugin" $(FAULTS)/.new && mv -f $(FAULTS)/.new "$(FAULTS)/$${plugin##*/}" || exit 1; done
 
 bench: shims $(BENCH)/host ## Measure what decisions take (docs/performance.md)

@@ -112,6 +112,9 @@ typedef List surgent_list_t;
 #define SURGENT_NODE_STATE_EXTERNAL 0u
 #endif
 
+/* From 24.05 on Slurm gives a requeued job a new priority, which for priority/basic is the last place. */
+#define SURGENT_REQUEUE_TAKES_PLACE SURGENT_SLURM_FROM(24, 5)
+
 /*
  * A field that changed its type must not be read as if it had not: the compiler would convert it without a
  * word, and a sentinel of 16 bits is not one of 32.

@@ -37,7 +37,7 @@ SHIM_LDFLAGS := -shared -Wl,-z,lazy -Wl,-z,relro -Wl,-z,nodelete -Wl,--as-needed
 
 # Asked for once, and only if something needs it.
 SHIM_TREE = $(eval SHIM_TREE := $$(shell SLURM_SRC='$$(SLURM_SRC)' slurm-headers/fetch | tail -n 1))$(or \
-	$(SHIM_TREE),$(error no Slurm headers: see the line above))
+	$(SHIM_TREE),$(error the plugins need Slurm's headers: do what the line above says))
 
 .PHONY: shims shims-releases install uninstall install-plugindir
 shims: $(SHIM_PLUGINS) $(SPANK_PLUGIN) ## Build Slurm's plugins for the installed Slurm, or for SLURM_SRC, into OUT
@@ -57,7 +57,7 @@ $(OUT)/libsurgent.so: $(CORE)
 
 SHIM_COMMON := src/shim/host.c src/shim/fit.c src/shim/views.c
 $(OUT)/job_submit_surgent.so: src/shim/job_submit_surgent.c src/shim/asked_text.c $(SHIM_COMMON)
-$(OUT)/preempt_surgent.so: src/shim/preempt_surgent.c $(SHIM_COMMON) \
+$(OUT)/preempt_surgent.so: src/shim/preempt_surgent.c src/shim/base.c $(SHIM_COMMON) \
 	src/shim/snapshot.c src/shim/job_parts.c src/shim/request.c src/shim/reservations.c src/shim/gres_views.c src/shim/arena.c \
 	src/shim/fetch_ahead.c src/shim/node_names.c
 
@@ -88,10 +88,10 @@ install_file = install -d '$(DESTDIR)$(2)' && \
 	mv -f '$(DESTDIR)$(2)/$(notdir $(1)).new' '$(DESTDIR)$(2)/$(notdir $(1))'
 
 install-plugindir:
-	@test -n '$(PLUGINDIR)' || { echo 'make: no Slurm plugins found on this machine: say PLUGINDIR=DIRECTORY' >&2; exit 1; }
+	@test -n '$(PLUGINDIR)' || { echo "make: no Slurm is installed here: name the directory of its plugins, as in make $(firstword $(MAKECMDGOALS)) PLUGINDIR=/opt/slurm/lib/slurm" >&2; exit 1; }
 
 # Made from the table that also makes `surgent --help`.
-SUBCOMMANDS := check drill follow plan progress report run
+SUBCOMMANDS := check drill follow plan progress replay report run
 PAGES := man/man1/surgent.1 $(SUBCOMMANDS:%=man/man1/surgent-%.1) bash-completion/completions/surgent \
 	zsh/site-functions/_surgent fish/vendor_completions.d/surgent.fish
 
@@ -100,10 +100,12 @@ install: install-plugindir shims $(SURGENT) ## Install plugins and program under
 	$(foreach shim,$(SHIMS),$(call install_file,$(OUT)/$(shim).so,$(PLUGINDIR),755) &&) true
 	$(call install_file,$(SPANK_PLUGIN),$(PLUGINDIR),755)
 	$(call install_file,$(SURGENT),$(PREFIX)/bin,755)
+	$(call install_file,packaging/man/surgent-plugin.8,$(PREFIX)/share/man/man8,644)
 	$(call install_file,packaging/man/surgent.toml.5,$(PREFIX)/share/man/man5,644)
-	$(CARGO) run --quiet --release --example pages -- target/share
+	@# Not --release: with the features of development in it, the core would be built again, and again the next time.
+	$(CARGO) run --quiet --example pages -- target/share
 	$(foreach page,$(PAGES),$(call install_file,target/share/$(page),$(PREFIX)/share/$(patsubst %/,%,$(dir $(page))),644) &&) true
 
 uninstall: install-plugindir ## Remove them
 	rm -f $(patsubst %,'$(DESTDIR)$(PLUGINDIR)/%.so',libsurgent spank_surgent $(SHIMS)) '$(DESTDIR)$(PREFIX)/bin/$(notdir $(SURGENT))' \
-		'$(DESTDIR)$(PREFIX)/share/man/man5/surgent.toml.5' $(PAGES:%='$(DESTDIR)$(PREFIX)/share/%')
+		'$(DESTDIR)$(PREFIX)/share/man/man5/surgent.toml.5' '$(DESTDIR)$(PREFIX)/share/man/man8/surgent-plugin.8' $(PAGES:%='$(DESTDIR)$(PREFIX)/share/%')

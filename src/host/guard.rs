@@ -34,14 +34,14 @@ pub enum Hook {
     JobSubmit,
     /// A change to a job.
     JobModify,
+    /// Are urgent jobs Surgent's business?
+    Acts,
     /// May this job be preempted for that one?
     Preemptable,
     /// How?
     Mode,
     /// In which order?
     Priority,
-    /// With how much warning?
-    Grace,
     /// How much is added to a waiting job's priority?
     SiteFactor,
     /// A record from the snapshot.
@@ -59,10 +59,10 @@ impl Hook {
             Self::Misfit => "misfit",
             Self::JobSubmit => "job_submit",
             Self::JobModify => "job_modify",
+            Self::Acts => "acts",
             Self::Preemptable => "preemptable",
             Self::Mode => "mode",
             Self::Priority => "priority",
-            Self::Grace => "grace",
             Self::SiteFactor => "site_factor",
             Self::Snapshot => "snapshot",
             Self::Planner => "planner",

@@ -101,7 +101,7 @@ bool surgent_find_out(surgent_kind_t kind, const void *record)
 	/* Without a cookie nothing can be said; the magic numbers are left. */
 	bytes = cookie ? block_bytes(record) : sizes[kind];
 	/* Slurm hands these over itself, so one that it did not allocate says nothing of the others. */
-	if (!bytes && kind == SURGENT_JOB)
+	if (!bytes && (kind == SURGENT_JOB || kind == SURGENT_QUEUE_ENTRY))
 		return false;
 	if (bytes != sizes[kind])
 		return tell_misfit(names[kind], bytes, sizes[kind]);

@@ -20,6 +20,7 @@
 /* Each kind of record that the shims read in memory of slurmctld's. */
 #define SURGENT_RECORDS(X)                                                                                     \
 	X(SURGENT_JOB, job_record_t)                                                                           \
+	X(SURGENT_QUEUE_ENTRY, job_queue_rec_t)                                                                \
 	X(SURGENT_DETAILS, job_details_t)                                                                      \
 	X(SURGENT_ARRAY, job_array_struct_t)                                                                   \
 	X(SURGENT_MULTI_CORE, multi_core_data_t)                                                               \

@@ -58,6 +58,7 @@ int surgent_host_attach(uint32_t shim, surgent_offers_t offers)
 		.snapshot = offers.snapshot,
 		.nudge = offers.nudge,
 		.reprioritize = offers.reprioritize,
+		.use_base = offers.use_base,
 	};
 	if (surgent_attach(&host)) {
 		surgent_host_log(SURGENT_LOG_ERROR,

@@ -108,6 +108,11 @@ static bool is_exempt(job_record_t *job, time_t now)
 	return now < acct_policy_get_preemptable_time(job);
 }
 
+static bool loses_place(void)
+{
+	return SURGENT_REQUEUE_TAKES_PLACE && slurm_conf.priority_type && strstr(slurm_conf.priority_type, "basic");
+}
+
 static bool view_parts(walk_t *walk, job_record_t *job, surgent_job_view_t *view)
 {
 	const surgent_sink_t *sink = walk->sink;
@@ -120,6 +125,8 @@ static bool view_parts(walk_t *walk, job_record_t *job, surgent_job_view_t *view
 		return !sink->wants_request(sink->context, view) || surgent_view_request(job, &walk->arena, view);
 	if (is_exempt(job, walk->now))
 		view->flags |= SURGENT_JOB_EXEMPT;
+	if (loses_place())
+		view->flags |= SURGENT_JOB_LOSES_PLACE;
 	return surgent_view_holdings(job, &walk->names, &walk->arena, view);
 }
 

@@ -2,6 +2,7 @@
 //! `surgent check` on a real cluster: silent where all is well, and precise where it is not.
 
 use crate::on_cluster;
+use crate::scene::by_factors;
 use crate::support::{Cluster, Outcome, Preempt, places};
 use serde_json::Value;
 use std::fs::{self, Permissions};
@@ -38,7 +39,8 @@ fn about(answer: &Value, about: &str) -> (String, String) {
 
 #[test]
 fn a_good_site_is_told_so_and_each_fault_is_named() -> Outcome {
-    on_cluster(Cluster::builder(), |cluster| {
+    // Without factors the site is told of that from 23.11 on, where priority/multifactor is what Slurm takes by itself.
+    on_cluster(by_factors(Cluster::builder()), |cluster| {
         let (code, answer) = check_as_root(cluster)?;
         assert_eq!((code, &answer["worst"]), (0, &"note".into()), "{answer:#}");
         let good = [
@@ -47,6 +49,7 @@ fn a_good_site_is_told_so_and_each_fault_is_named() -> Outcome {
             "PreemptType",
             "PreemptMode",
             "JobSubmitPlugins",
+            "PrioritySiteFactorPlugin",
             "preempt_surgent.so",
             "job_submit_surgent.so",
             "surgent.toml",

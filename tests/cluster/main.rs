@@ -7,6 +7,8 @@ mod support;
 
 mod admission;
 mod audit;
+mod base;
+mod beside;
 mod check;
 mod comments;
 mod drill;
@@ -22,11 +24,13 @@ mod layout;
 mod order;
 mod programs;
 mod reclass;
+mod releases;
 mod saving;
 mod scene;
 mod shapes;
 mod story;
 mod traps;
+mod upgrade;
 mod urgency_option;
 mod victims;
 

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Debian packages. Included by the top Makefile.
+#
+#   make deb [SLURM_SRC=TREE SLURM_VERSION=VERSION] [DEB_VERSION=VERSION]
+#
+#   SLURM_SRC      a configured Slurm tree; default: that of the installed slurmctld, as for `make shims`
+#   SLURM_VERSION  the version of the package slurmctld that the plugins are for; default: the installed one
+#   DEB_VERSION    the version of the packages; default: that in Cargo.toml. For changes of your own, say 0.1.0+site1
+
+DEB ?= target/deb
+DEB_TREE := $(DEB)/surgent
+DEB_VERSION ?= $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+SLURM_VERSION ?= $(shell dpkg-query -W -f '$${Version}' slurmctld)
+
+.PHONY: deb
+deb: ## Build Debian packages for the installed Slurm into target/deb
+	@packaging/setup packages
+	@rm -rf $(DEB)
+	@$(MAKE) --no-print-directory install DESTDIR='$(CURDIR)/$(DEB_TREE)/root' PREFIX=/usr OUT=$(DEB)/plugins \
+		PLUGINDIR="/usr/lib/$$(dpkg-architecture -qDEB_HOST_MULTIARCH)/slurm-wlm" CARGO='$(CARGO) --locked'
+	@packaging/debian/build $(DEB_TREE) '$(DEB_VERSION)' '$(SLURM_VERSION)'
+	@ls $(DEB)/*.deb
