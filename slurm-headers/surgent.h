@@ -384,9 +384,8 @@ uint32_t surgent_core_abi(void);
  */
 int surgent_attach(const surgent_host_t *host);
 /*
- * Called by a shim that finds a record of Slurm's to be other than its headers say. The core then steps aside for good.
- * Returns true at the first call, and if that found the core in its work: then the shim is to log why. May be called before
- * surgent_attach().
+ * Called by a shim that finds a record of Slurm's to be other than its headers say. The core steps aside until slurmctld is
+ * restarted. Returns false if it had done so before; else the shim is to log why. May be called before surgent_attach().
  */
 bool surgent_misfit(void);
 /* Called by a shim's fini(). After the last detach the core's thread ends by itself; nothing waits for it. */

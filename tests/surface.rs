@@ -297,3 +297,26 @@ fn each_pointer_to_a_record_has_a_listed_name() {
         }
     }
 }
+
+/// What is recorded of Slurm's releases is what the shims use: each record, and each of its fields.
+#[test]
+fn the_recorded_layouts_are_of_exactly_the_listed_fields() {
+    let path = root().join("slurm-headers/layouts.h");
+    let text = fs::read_to_string(&path).expect("layouts.h can be read");
+    let rows = |macro_name: &str| -> BTreeSet<String> {
+        let begin = format!("{macro_name}(");
+        text.lines()
+            .filter_map(|line| line.strip_prefix(&begin)?.split_once(", SURGENT_COLUMN"))
+            .map(|(named, _)| named.replace(", ", "."))
+            .collect()
+    };
+    let records = surface().records;
+    let sizes: BTreeSet<String> = records.keys().cloned().collect();
+    let fields: BTreeSet<String> = records
+        .iter()
+        .flat_map(|(name, record)| record.fields.keys().map(move |field| format!("{name}.{field}")))
+        .collect();
+    let hint = "run slurm-headers/record-layouts; left: layouts.h, right: surface.toml";
+    assert_eq!(rows("SURGENT_SIZE"), sizes, "{hint}");
+    assert_eq!(rows("SURGENT_AT"), fields, "{hint}");
+}

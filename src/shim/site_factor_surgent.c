@@ -26,7 +26,8 @@ SURGENT_IDENTITY("site_factor/surgent", "Surgent: the place of training jobs in 
 
 static bool is_waiting(const job_record_t *job)
 {
-	return job && surgent_job_fits(job) && surgent_view_state(job) == SURGENT_STATE_PENDING;
+	return job && surgent_fits(SURGENT_JOB, job) && surgent_view_state(job) == SURGENT_STATE_PENDING &&
+	       surgent_job_fits(job);
 }
 
 static void set_factor(job_record_t *job)

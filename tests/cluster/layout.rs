@@ -136,7 +136,7 @@ fn build(tree: &Path, out: &Path, variables: &[&str]) -> Outcome {
             .env_remove("MAKEFLAGS")
             .env_remove("MAKELEVEL")
             .current_dir(places::root())
-            .args(["--silent", "shims", "CARGO=true"])
+            .args(["--silent", "--file=slurm-headers/shims.mk", "shims"])
             .args(variables)
             .arg(format!("CORE={}", core.display()))
             .arg(format!("SLURM_SRC={}", tree.display()))
