@@ -16,7 +16,8 @@ BENCH := target/plugins-bench
 DIGITS := target/demo-data/digits.csv.gz
 FRAMEWORKS := packaging/python/tests/frameworks
 
-.PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-frameworks keras test lint faults bench bench-cluster bench-submit clean FORCE
+.PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-frameworks keras test lint faults \
+	bench bench-cluster bench-submit clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
 		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
@@ -73,7 +74,7 @@ cluster-native: shims faults $(DIGITS)
 # The program's path is in what cargo says of its tests as JSON.
 cluster-in-chroot: $(CORE) $(CORE_WITH_FAULTS) $(DIGITS)
 	@tests=$$($(CARGO) test --no-run --test cluster --message-format=json-render-diagnostics | \
-		jq -r 'select(.target.name == "cluster").executable | strings') && \
+		jq -r 'select(.target.name == "cluster").executable | strings') && test -n "$$tests" && \
 	SLURM_SRC='$(SLURM_SRC)' tests/releases/cluster '$(SLURM_RELEASE)' $(CORE) $(CORE_WITH_FAULTS) "$$tests" $(TESTS)
 
 $(CORE) $(SURGENT) &: FORCE
