@@ -21,7 +21,8 @@ FRAMEWORKS := packaging/python/tests/frameworks
 CLUSTER_TESTS = $(CARGO) test --no-run --test cluster --message-format=json-render-diagnostics | \
 	jq -r 'select(.target.name == "cluster").executable | strings'
 
-.PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-packages check-frameworks keras test lint faults bench bench-cluster bench-submit clean FORCE
+.PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-packages check-frameworks keras test lint \
+	faults bench bench-cluster bench-submit clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
 		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
@@ -89,7 +90,7 @@ check-packages: setup $(DIGITS) ## Install, upgrade and purge the Debian package
 	@tests=$$($(CLUSTER_TESTS)) && tests/packages/check '$(SUITE)' "$$tests"
 
 cluster-in-chroot: $(CORE) $(CORE_WITH_FAULTS) $(DIGITS)
-	@tests=$$($(CLUSTER_TESTS)) && \
+	@tests=$$($(CLUSTER_TESTS)) && test -n "$$tests" && \
 	SLURM_SRC='$(SLURM_SRC)' tests/releases/cluster '$(SLURM_RELEASE)' $(CORE) $(CORE_WITH_FAULTS) "$$tests" $(TESTS)
 
 $(CORE) $(SURGENT) &: FORCE
