@@ -174,8 +174,11 @@ void surgent_use_base(uint32_t which)
 	hooks = stock && start(stock) ? &stock->hooks : NULL;
 	if (hooks != surgent_base()) {
 		put_in_force(hooks);
-		snprintf(line, sizeof(line), "surgent: %s answers for all jobs but urgent ones",
-			 hooks ? stock->type : "nobody");
+		if (hooks)
+			snprintf(line, sizeof(line), "surgent: the base is %s, which answers for all jobs but urgent ones",
+				 stock->type);
+		else
+			snprintf(line, sizeof(line), "surgent: there is no base, so normal jobs preempt nobody");
 		surgent_host_log(SURGENT_LOG_INFO, line);
 	}
 	pthread_mutex_unlock(&lock);

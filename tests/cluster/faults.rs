@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A panic in any hook must leave slurmctld answering, with Slurm's own behaviour.
 
-use crate::scene::{by_factors, four, quick, urgent};
+use crate::scene::{TOML, by_factors, four, quick, urgent};
 use crate::support::{Builder, Cluster, LIMIT, Outcome, places};
 use crate::{on_cluster, skips};
 
@@ -98,7 +98,9 @@ fn in_priority() -> Outcome {
 
 #[test]
 fn in_acts() -> Outcome {
-    with_fault("acts", full_cluster)
+    // Without a base nobody asks that.
+    let setup = quick().toml(&format!("base = \"partition_prio\"\n{TOML}"));
+    with_fault_on(setup, "acts", full_cluster)
 }
 
 #[test]

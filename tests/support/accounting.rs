@@ -10,10 +10,12 @@ pub(super) fn socket(folder: &Path) -> PathBuf {
     folder.join("database.socket")
 }
 
-pub(super) fn slurm_conf_lines(port: u16) -> String {
+pub(super) fn slurm_conf_lines(folder: &Path, port: u16) -> String {
+    // To slurmdbd Slurm goes by munge's default socket unless the password names another.
     format!(
         "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=localhost\nAccountingStoragePort={port}\n\
-         AccountingStorageEnforce=qos\n"
+         AccountingStoragePass={}/munge.socket\nAccountingStorageEnforce=qos\n",
+        folder.display()
     )
 }
 

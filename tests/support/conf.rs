@@ -226,7 +226,7 @@ impl Configuration {
                 None => String::new(),
             },
             accounting = match self.accounting {
-                Some(_) => accounting::slurm_conf_lines(ports[1]),
+                Some(_) => accounting::slurm_conf_lines(folder, ports[1]),
                 None => String::new(),
             },
             preempt = self.preempt.lines(),
