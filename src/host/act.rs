@@ -150,7 +150,10 @@ impl<'a> Runner<'a> {
             Action::CallOff { job, signal } => {
                 self.rewrite(job, facts, &[], forget_request)?;
                 log::info!("{}", notes::called_off(job));
-                if let Some(signal) = signal.filter(|signal| signal.signal.as_str() == MONITOR_SIGNAL) {
+                // Slurm refuses to signal a suspended job, and scancel tries again and again meanwhile.
+                let hears = facts.job(job).is_some_and(|job| !job.traits.suspended);
+                let signal = signal.filter(|signal| hears && signal.signal.as_str() == MONITOR_SIGNAL);
+                if let Some(signal) = signal {
                     self.signal(job, facts, signal)?;
                 }
                 Ok(())

@@ -314,7 +314,8 @@ impl<'a> Advance<'a> {
             if asked.stance != Stance::Victim {
                 continue;
             }
-            let Some(job) = same_run(self.facts, asked) else {
+            // Slurm refuses to signal a suspended job, and scancel tries again and again meanwhile.
+            let Some(job) = same_run(self.facts, asked).filter(|job| !job.traits.suspended) else {
                 continue;
             };
             let recorded = job.record.as_ref().is_some_and(|record| {

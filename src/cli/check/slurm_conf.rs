@@ -9,6 +9,9 @@ const KILL_WAIT_MAX_S: u64 = 60;
 
 const RESTART: &str = "and restart slurmctld";
 
+/// Slurm's job_submit plugins that change nothing in a job.
+const ONLOOKERS: [&str; 3] = ["logging", "require_timelimit", "throttle"];
+
 /// All findings about the settings that slurmctld runs with.
 pub fn findings(config: &Config) -> Vec<Finding> {
     let rules: [fn(&Config) -> Option<Finding>; 10] = [
@@ -69,24 +72,31 @@ fn preempt_mode(config: &Config) -> Option<Finding> {
 
 fn job_submit(config: &Config) -> Option<Finding> {
     let found = shown(config, "JobSubmitPlugins");
-    Some(
-        match config
-            .list("JobSubmitPlugins")
-            .any(|plugin| is_named(plugin, "surgent"))
-        {
-            true => Finding::ok("JobSubmitPlugins", found),
-            false => Finding::error(
-                "JobSubmitPlugins",
-                format!("{found}: no comment is read, and no job becomes urgent"),
-                format!("add surgent to JobSubmitPlugins (beside others, in any order), {RESTART}"),
+    let mut plugins = config.list("JobSubmitPlugins").map(name_of);
+    if !plugins.any(|plugin| plugin == "surgent") {
+        return Some(Finding::error(
+            "JobSubmitPlugins",
+            format!("{found}: no comment is read, and no job becomes urgent"),
+            format!("add surgent to JobSubmitPlugins, as the last, {RESTART}"),
+        ));
+    }
+    let behind: Vec<&str> = plugins.filter(|plugin| !ONLOOKERS.contains(plugin)).collect();
+    Some(match behind.is_empty() {
+        true => Finding::ok("JobSubmitPlugins", found),
+        false => Finding::warning(
+            "JobSubmitPlugins",
+            format!(
+                "{found}: Surgent judges a job before {} may change its comment or partition",
+                behind.join(", ")
             ),
-        },
-    )
+            format!("write surgent as the last of JobSubmitPlugins, {RESTART}"),
+        ),
+    })
 }
 
 /// Slurm takes plugin names with and without their kind.
-fn is_named(plugin: &str, name: &str) -> bool {
-    plugin.rsplit('/').next() == Some(name)
+fn name_of(plugin: &str) -> &str {
+    plugin.rsplit('/').next().unwrap_or_default()
 }
 
 fn site_factor(config: &Config) -> Option<Finding> {
@@ -100,7 +110,7 @@ fn site_factor(config: &Config) -> Option<Finding> {
         ));
     }
     let found = shown(config, "PrioritySiteFactorPlugin");
-    Some(match is_named(found, "surgent") {
+    Some(match name_of(found) == "surgent" {
         true => Finding::ok("PrioritySiteFactorPlugin", found),
         false => Finding::warning(
             "PrioritySiteFactorPlugin",
@@ -129,7 +139,8 @@ fn scheduler_type(config: &Config) -> Option<Finding> {
         Finding::warning(
             "SchedulerType",
             format!(
-                "{}: heterogeneous urgent jobs are never started",
+                "{}: heterogeneous urgent jobs are never started; before Slurm 24.11, with priority/basic, others come first \
+                 if submitted before",
                 shown(config, "SchedulerType")
             ),
             format!("write SchedulerType=sched/backfill, {RESTART}"),
@@ -229,6 +240,17 @@ AccountingStoreFlags = job_comment
     }
 
     #[test]
+    fn a_plugin_that_only_looks_may_stand_behind() {
+        let found = findings(&Config::parse(&format!(
+            "{GOOD}JobSubmitPlugins = lua,job_submit/surgent,require_timelimit\n"
+        )));
+        assert!(
+            found.iter().all(|finding| finding.level == Level::Ok),
+            "{found:?}"
+        );
+    }
+
+    #[test]
     fn each_line_that_is_wrong_is_named_with_what_to_change() {
         let table = [
             ("PreemptType = preempt/qos", Level::Error),
@@ -237,6 +259,11 @@ AccountingStoreFlags = job_comment
             ("PreemptMode = SUSPEND,GANG", Level::Warning),
             ("JobSubmitPlugins = lua", Level::Error),
             ("JobSubmitPlugins = (null)", Level::Error),
+            ("JobSubmitPlugins = surgent,lua", Level::Warning),
+            (
+                "JobSubmitPlugins = job_submit/surgent,job_submit/all_partitions",
+                Level::Warning,
+            ),
             ("PriorityType = priority/basic", Level::Note),
             ("PrioritySiteFactorPlugin = site_factor/none", Level::Warning),
             ("SelectType = select/linear", Level::Warning),

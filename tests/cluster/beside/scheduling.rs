@@ -45,7 +45,7 @@ fn nothing_is_backfilled_into_the_place_of_victims() -> Outcome {
         for partition in ["-pall", "-pother", "-pall", "-pother"] {
             small.push(cluster.sbatch(
                 &[partition, "-Jsmall", "-n1", "--time=1", "--mem=100"],
-                "sleep 30",
+                "sleep 1000",
             )?);
         }
         let served = cluster.sbatch(
@@ -53,13 +53,16 @@ fn nothing_is_backfilled_into_the_place_of_victims() -> Outcome {
             "sleep 100000",
         )?;
         cluster.wait_for_state(served, "RUNNING", LIMIT)?;
-        for job in small {
-            assert_eq!(cluster.job(job)?.state(), "PENDING");
+        for job in &small {
+            assert_eq!(cluster.job(*job)?.state(), "PENDING");
         }
         for victim in victims {
             assert_eq!(cluster.job(victim)?.restarts(), 1);
+            cluster.ask("scancel", &[&victim.to_string()])?;
         }
-        Ok(())
+        // Nothing else was in their way.
+        cluster.ask("scancel", &[&served.to_string()])?;
+        cluster.wait_for_all(&small, "RUNNING")
     })
 }
 
