@@ -27,12 +27,20 @@ help: ## List what can be made
 		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
 
 include slurm-headers/shims.mk
+include packaging/rpm/rpm.mk
 include packaging/debian/deb.mk
 
 setup: ## Install what is missing on a fresh Debian 12 (as root)
 	@packaging/setup
 
 build: $(CORE) $(SURGENT) ## Build the core and the program surgent
+
+# Said first, and not after Slurm has been installed and fetched.
+.PHONY: rust
+setup lint $(CORE) $(SURGENT): rust
+rust:
+	@$(CARGO) --version >/dev/null 2>&1 || { \
+		echo 'make: $(CARGO) does not run: install Rust 1.88 or later, with rustup (https://rustup.rs), say' >&2; exit 1; }
 
 demo: setup ## Show the whole story on a real Slurm, in about a minute and a half
 	@$(MAKE) --no-print-directory shims $(DIGITS)

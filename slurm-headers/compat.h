@@ -8,6 +8,9 @@
 #ifndef SURGENT_COMPAT_H
 #define SURGENT_COMPAT_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 /* Slurm's headers expect the configured tree's config.h before them. */
 #include "config.h"
 
@@ -108,6 +111,9 @@ typedef List surgent_list_t;
 #else
 #define SURGENT_NODE_STATE_EXTERNAL 0u
 #endif
+
+/* From 24.05 on Slurm gives a requeued job a new priority, which for priority/basic is the last place. */
+#define SURGENT_REQUEUE_TAKES_PLACE SURGENT_SLURM_FROM(24, 5)
 
 /*
  * A field that changed its type must not be read as if it had not: the compiler would convert it without a
@@ -236,5 +242,19 @@ SURGENT_FIELD_IS(job_desc_msg_t, tres_per_node, char *);
 SURGENT_FIELD_IS(job_desc_msg_t, tres_per_job, char *);
 SURGENT_FIELD_IS(job_desc_msg_t, tres_per_socket, char *);
 SURGENT_FIELD_IS(job_desc_msg_t, tres_per_task, char *);
+
+/*
+ * The same of sizes and places, for the releases that are recorded. Those of the tree are right for the slurmctld that was
+ * built from it, whatever they are; but a tree that is not what its version says is most often not the one.
+ */
+#if !defined(SURGENT_SLURM_CHANGED) && UINTPTR_MAX == UINT64_MAX
+#define SURGENT_OTHERWISE                                                                                      \
+	" is not as in the release of Slurm that this tree says it is. If slurmctld was built from this very tree: "   \
+	"make shims SLURM_CHANGED=1"
+#define SURGENT_SIZE(record, bytes) _Static_assert(sizeof(record) == (bytes), #record SURGENT_OTHERWISE)
+#define SURGENT_AT(record, field, bytes)                                                                       \
+	_Static_assert(offsetof(record, field) == (bytes), #record "." #field SURGENT_OTHERWISE)
+#include "layouts.h"
+#endif
 
 #endif

@@ -3,10 +3,12 @@
 # Builds and installs Slurm's side of Surgent. Included by the top Makefile, which makes $(CORE) and $(SURGENT).
 #
 #   make shims [SLURM_SRC=TREE] [OUT=DIR]             the plugins and libsurgent.so, ready to be a PluginDir
+#   make shims-releases TREES=FOLDER                  whether they fit each Slurm in it
 #   make install [DESTDIR= PREFIX= PLUGINDIR=]        plugins and libsurgent.so into PLUGINDIR, surgent into PREFIX/bin
 #   make uninstall [DESTDIR= PREFIX= PLUGINDIR=]
 #
 #   SLURM_SRC   a configured Slurm tree; default: the one that slurm-headers/fetch gets for the installed slurmctld
+#   SLURM_CHANGED=1  that tree is not what Slurm released, and slurmctld was built from it
 #   OUT         where the plugins are built
 #   CORE        the core to put beside them
 #   PLUGINDIR   default: where the installed Slurm keeps its own plugins, since slurmctld looks there without being
@@ -24,9 +26,10 @@ PLUGINDIR ?= $(patsubst %/,%,$(dir $(firstword $(wildcard \
 SHIMS := job_submit_surgent preempt_surgent site_factor_surgent
 SHIM_PLUGINS := $(SHIMS:%=$(OUT)/%.so)
 SPANK_PLUGIN := $(OUT)/spank_surgent.so
-SHIM_HEADERS := slurm-headers/compat.h slurm-headers/surgent.h $(wildcard src/shim/*.h)
+SHIM_HEADERS := slurm-headers/compat.h slurm-headers/layouts.h slurm-headers/surgent.h $(wildcard src/shim/*.h)
 
-SHIM_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -Wall -Wextra -Werror -fvisibility=hidden -Islurm-headers -Isrc/shim
+SHIM_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -Wall -Wextra -Werror -fvisibility=hidden -Islurm-headers -Isrc/shim \
+	$(if $(SLURM_CHANGED),-DSURGENT_SLURM_CHANGED)
 # Lazy: Slurm's symbols are slurmctld's own and are bound when first called. No unloading: the core keeps pointers into
 # the plugin while slurmctld drops and reloads it. The core is found beside the plugin, wherever that is,
 # and whatever LD_LIBRARY_PATH says (hence the old kind of tag).
@@ -34,32 +37,42 @@ SHIM_LDFLAGS := -shared -Wl,-z,lazy -Wl,-z,relro -Wl,-z,nodelete -Wl,--as-needed
 
 # Asked for once, and only if something needs it.
 SHIM_TREE = $(eval SHIM_TREE := $$(shell SLURM_SRC='$$(SLURM_SRC)' slurm-headers/fetch | tail -n 1))$(or \
-	$(SHIM_TREE),$(error no Slurm headers: see the line above))
+	$(SHIM_TREE),$(error the plugins need Slurm's headers: do what the line above says))
 
-.PHONY: shims install uninstall install-plugindir
+.PHONY: shims shims-releases install uninstall install-plugindir
 shims: $(SHIM_PLUGINS) $(SPANK_PLUGIN) ## Build Slurm's plugins for the installed Slurm, or for SLURM_SRC, into OUT
+
+shims-releases: $(CORE) ## Build them for each configured Slurm tree in the folder TREES
+	@CC='$(CC)' MAKE='$(MAKE)' slurm-headers/releases '$(TREES)' '$<'
 
 # Changes when the plugins are to be built against other headers than before.
 .PHONY: shim-headers-changed
 $(OUT)/.headers: shim-headers-changed
 	@mkdir -p '$(OUT)'
-	@echo '$(SHIM_TREE) $(CC)' | cmp -s - '$@' || echo '$(SHIM_TREE) $(CC)' > '$@'
+	@echo '$(SHIM_TREE) $(CC) $(SLURM_CHANGED)' | cmp -s - '$@' || echo '$(SHIM_TREE) $(CC) $(SLURM_CHANGED)' > '$@'
 
 $(OUT)/libsurgent.so: $(CORE)
 	@mkdir -p '$(OUT)'
 	@cp '$<' '$@.new' && mv -f '$@.new' '$@'
 
-SHIM_COMMON := src/shim/host.c src/shim/views.c
+SHIM_COMMON := src/shim/host.c src/shim/fit.c src/shim/views.c
 $(OUT)/job_submit_surgent.so: src/shim/job_submit_surgent.c src/shim/asked_text.c $(SHIM_COMMON)
-$(OUT)/preempt_surgent.so: src/shim/preempt_surgent.c $(SHIM_COMMON) \
+$(OUT)/preempt_surgent.so: src/shim/preempt_surgent.c src/shim/base.c $(SHIM_COMMON) \
 	src/shim/snapshot.c src/shim/job_parts.c src/shim/request.c src/shim/reservations.c src/shim/gres_views.c src/shim/arena.c \
 	src/shim/fetch_ahead.c src/shim/node_names.c
 
 $(OUT)/site_factor_surgent.so: src/shim/site_factor_surgent.c src/shim/queue.c $(SHIM_COMMON)
 
-$(SHIM_PLUGINS): $(SHIM_HEADERS) slurm-headers/shims.mk $(OUT)/.headers | $(OUT)/libsurgent.so
+# Slurm's tables of hooks are in its sources only. A tree of headers alone has none to compare with.
+HOOKS = slurm-headers/hooks/$(@F:%_surgent.so=%).c
+check_hooks = $(if $(wildcard $(SHIM_TREE)/src/*/site_factor.c),\
+	$(CC) $(SHIM_CFLAGS) -fsyntax-only -isystem '$(SHIM_TREE)' $(HOOKS),\
+	echo '     its hooks are not compared with those of $(SHIM_TREE), which has no sources')
+
+$(SHIM_PLUGINS): $(SHIM_HEADERS) $(wildcard slurm-headers/hooks/*.c) slurm-headers/shims.mk $(OUT)/.headers | $(OUT)/libsurgent.so
 	@echo '  CC $@'
-	@$(CC) $(SHIM_CFLAGS) -isystem '$(SHIM_TREE)' -o '$@.new' $(filter %.c,$^) $(SHIM_LDFLAGS) -L'$(OUT)' -lsurgent
+	@$(check_hooks)
+	@$(CC) $(SHIM_CFLAGS) -isystem '$(SHIM_TREE)' -o '$@.new' $(filter src/%.c,$^) $(SHIM_LDFLAGS) -L'$(OUT)' -lsurgent
 	@mv -f '$@.new' '$@'
 
 # For the commands and the compute nodes: no core, and no symbol of slurmctld's.
@@ -75,10 +88,10 @@ install_file = install -d '$(DESTDIR)$(2)' && \
 	mv -f '$(DESTDIR)$(2)/$(notdir $(1)).new' '$(DESTDIR)$(2)/$(notdir $(1))'
 
 install-plugindir:
-	@test -n '$(PLUGINDIR)' || { echo 'make: no Slurm plugins found on this machine: say PLUGINDIR=DIRECTORY' >&2; exit 1; }
+	@test -n '$(PLUGINDIR)' || { echo "make: no Slurm is installed here: name the directory of its plugins, as in make $(firstword $(MAKECMDGOALS)) PLUGINDIR=/opt/slurm/lib/slurm" >&2; exit 1; }
 
 # Made from the table that also makes `surgent --help`.
-SUBCOMMANDS := check drill follow plan progress report run
+SUBCOMMANDS := check drill follow plan progress replay report run
 PAGES := man/man1/surgent.1 $(SUBCOMMANDS:%=man/man1/surgent-%.1) bash-completion/completions/surgent \
 	zsh/site-functions/_surgent fish/vendor_completions.d/surgent.fish
 
@@ -87,6 +100,7 @@ install: install-plugindir shims $(SURGENT) ## Install plugins and program under
 	$(foreach shim,$(SHIMS),$(call install_file,$(OUT)/$(shim).so,$(PLUGINDIR),755) &&) true
 	$(call install_file,$(SPANK_PLUGIN),$(PLUGINDIR),755)
 	$(call install_file,$(SURGENT),$(PREFIX)/bin,755)
+	$(call install_file,packaging/man/surgent-plugin.8,$(PREFIX)/share/man/man8,644)
 	$(call install_file,packaging/man/surgent.toml.5,$(PREFIX)/share/man/man5,644)
 	@# Not --release: with the features of development in it, the core would be built again, and again the next time.
 	$(CARGO) run --quiet --example pages -- target/share
@@ -94,4 +108,4 @@ install: install-plugindir shims $(SURGENT) ## Install plugins and program under
 
 uninstall: install-plugindir ## Remove them
 	rm -f $(patsubst %,'$(DESTDIR)$(PLUGINDIR)/%.so',libsurgent spank_surgent $(SHIMS)) '$(DESTDIR)$(PREFIX)/bin/$(notdir $(SURGENT))' \
-		'$(DESTDIR)$(PREFIX)/share/man/man5/surgent.toml.5' $(PAGES:%='$(DESTDIR)$(PREFIX)/share/%')
+		'$(DESTDIR)$(PREFIX)/share/man/man5/surgent.toml.5' '$(DESTDIR)$(PREFIX)/share/man/man8/surgent-plugin.8' $(PAGES:%='$(DESTDIR)$(PREFIX)/share/%')

@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-#define SURGENT_ABI 3u
+#define SURGENT_ABI 4u
 #define SURGENT_NONE32 0xffffffffu
 #define SURGENT_NONE64 0xffffffffffffffffull
 
@@ -131,6 +131,7 @@ typedef struct surgent_choice {
 #define SURGENT_JOB_UNTESTED 0x0800u    /* pending, and as far as is known Slurm has not tried to start it yet */
 #define SURGENT_JOB_OVERCOMMIT 0x1000u  /* pending: its tasks need no CPUs of their own */
 #define SURGENT_JOB_RESERVATION 0x2000u /* pending: it asks for a reservation */
+#define SURGENT_JOB_LOSES_PLACE 0x4000u /* running: were it requeued, Slurm would give it a priority behind all others */
 
 /* surgent_job_view_t.hindrance: why a pending job would not start on free nodes either */
 #define SURGENT_HINDRANCE_NONE 0u
@@ -225,8 +226,13 @@ typedef struct surgent_sink {
 /* surgent_host_t.snapshot */
 #define SURGENT_SNAPSHOT_OK 0
 #define SURGENT_SNAPSHOT_NOT_READY 1  /* Slurm has not loaded its state yet */
-#define SURGENT_SNAPSHOT_BAD_LAYOUT 2 /* a record's magic number is wrong: the shim does not fit this slurmctld */
+#define SURGENT_SNAPSHOT_BAD_LAYOUT 2 /* a record is not as the shim's headers have it: it does not fit this slurmctld */
 #define SURGENT_SNAPSHOT_NO_MEMORY 3  /* memory is out; what was given so far is incomplete */
+
+/* surgent_host_t.use_base: the stock plugin that answers what is not about an urgent job. */
+#define SURGENT_BASE_NONE 0u
+#define SURGENT_BASE_QOS 1u
+#define SURGENT_BASE_PARTITION_PRIO 2u
 
 /* What a shim offers the core. A slot that a shim has nothing for is NULL. */
 typedef struct surgent_host {
@@ -252,6 +258,11 @@ typedef struct surgent_host {
 	 * each, surgent_site_factor(). Takes Slurm's job write lock; only from a thread that holds no Slurm lock.
 	 */
 	void (*reprioritize)(void);
+	/*
+	 * From now on SURGENT_BASE_* is the base; the plugin is loaded if it has not been yet. One that cannot be is the same as
+	 * SURGENT_BASE_NONE, and the log says why. Reads files; only from a thread that holds no Slurm lock.
+	 */
+	void (*use_base)(uint32_t base);
 } surgent_host_t;
 
 /* What job_submit and job_modify may change; each returns nothing and copies the text. */
@@ -343,8 +354,8 @@ typedef struct surgent_pair_view {
 
 /*
  * How the AdminComment of every urgent job begins. Only an urgent job may preempt others. So of a preemptor whose
- * AdminComment begins otherwise a shim need ask surgent_preemptable only if the preemptee's preempt_time is set; else
- * the answer is no.
+ * AdminComment begins otherwise a shim need not ask surgent_preemptable: the answer is the base's, and without a base it is
+ * whether the preemptee's preempt_time is set.
  */
 #define SURGENT_URGENT_MARK "surgent{class=urgent"
 
@@ -361,7 +372,7 @@ typedef struct surgent_queue_view {
 } surgent_queue_view_t;
 
 /* surgent_preempt_mode */
-#define SURGENT_MODE_OFF 0u
+#define SURGENT_MODE_BASE 0u /* it is no victim of Surgent's: as the base says */
 #define SURGENT_MODE_REQUEUE 1u
 
 /* Exported by the core. surgent_core_abi is the one that must never change its type. */
@@ -372,6 +383,12 @@ uint32_t surgent_core_abi(void);
  * fail its init(). The core has then logged why.
  */
 int surgent_attach(const surgent_host_t *host);
+/*
+ * Called by a shim that finds a record of Slurm's to be other than its headers say. The core then steps aside for good.
+ * Returns true at the first call, and if that found the core in its work: then the shim is to log why. May be called before
+ * surgent_attach().
+ */
+bool surgent_misfit(void);
 /* Called by a shim's fini(). After the last detach the core's thread ends by itself; nothing waits for it. */
 void surgent_detach(uint32_t shim);
 
@@ -379,12 +396,16 @@ int surgent_job_submit(const surgent_request_view_t *request, const surgent_answ
 int surgent_job_modify(const surgent_request_view_t *change, const surgent_subject_view_t *subject,
 		       const surgent_answer_t *answer);
 
+/*
+ * Whether urgent jobs are Surgent's business now. If not, as in the modes "shadow" and "off" and after a fault, they are to
+ * Slurm as all others are, and the base is asked about them too.
+ */
+bool surgent_acts(void);
 bool surgent_preemptable(const surgent_pair_view_t *pair);
 /* Any thread, Slurm's read locks at most. start_time tells one run of a job from the next. */
-uint32_t surgent_preempt_mode(uint32_t job_id, int64_t start_time, int64_t preempt_time);
-/* Smaller is taken first. */
+uint32_t surgent_preempt_mode(uint32_t job_id, int64_t start_time);
+/* Without a base. Smaller is taken first. */
 uint32_t surgent_preempt_priority(uint32_t job_id, int64_t preempt_time);
-uint32_t surgent_preempt_grace_s(uint32_t job_id);
 
 /*
  * What is to be added to the priority of a waiting job, within the range of int32_t. Returns false, and leaves `factor`

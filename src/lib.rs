@@ -14,4 +14,5 @@ pub mod host;
 pub mod monitor;
 pub mod policy;
 pub mod progress;
+pub mod replay;
 pub mod slurm;

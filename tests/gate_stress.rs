@@ -79,7 +79,7 @@ fn ask(thread: usize) -> u64 {
             may_take(OTHER_URGENT, OTHER_VICTIM, 7),
             "the other gate stays open throughout"
         );
-        assert_eq!(surgent_preempt_mode(OTHER_VICTIM, 7, 0), SURGENT_MODE_REQUEUE);
+        assert_eq!(surgent_preempt_mode(OTHER_VICTIM, 7), SURGENT_MODE_REQUEUE);
     }
     yes
 }

@@ -7,6 +7,7 @@ mod pages;
 
 use std::fs;
 use std::process::Command;
+use surgent::policy::settings::Settings;
 
 fn succeeds(command: &mut Command) {
     let output = command
@@ -75,4 +76,42 @@ fn every_subcommand_has_a_page_and_completions() {
     ] {
         assert!(read(other).contains("drill"), "{other}");
     }
+}
+
+/// The page is written by hand.
+#[test]
+fn the_page_of_the_plugins_names_them_all_and_their_files() {
+    const PAGE: &str = "packaging/man/surgent-plugin.8";
+    let text = include_str!("../packaging/man/surgent-plugin.8");
+    let shims = include_str!("../slurm-headers/shims.mk")
+        .lines()
+        .find_map(|line| line.strip_prefix("SHIMS := "))
+        .expect("the plugins");
+    for plugin in shims.split(' ').chain(["spank_surgent", "libsurgent"]) {
+        assert!(
+            text.contains(&format!("Pa {plugin}.so")),
+            "{PAGE} lacks {plugin}.so"
+        );
+    }
+    let audit = Settings::default().audit.file;
+    for (code, file) in [
+        (include_str!("../src/host/config.rs"), "surgent.toml"),
+        (include_str!("../src/host/state.rs"), "surgent.state"),
+        (include_str!("../src/host/records.rs"), "surgent.plans"),
+        (&format!("{audit:?}"), &audit),
+    ] {
+        assert!(
+            code.contains(&format!("{file:?}")),
+            "the code does not name {file}"
+        );
+        assert!(text.contains(&format!("Pa {file}")), "{PAGE} lacks {file}");
+    }
+    let path = format!("{}/{PAGE}", env!("CARGO_MANIFEST_DIR"));
+    let lint = Command::new("mandoc").args(["-Tlint", &path]).output().unwrap();
+    let said = String::from_utf8_lossy(&lint.stdout).into_owned();
+    // What mandoc knows of other pages depends on the machine.
+    let mut said = said
+        .lines()
+        .filter(|line| !line.contains("mandoc.db") && !line.contains("referenced manual not found"));
+    assert_eq!(said.next(), None);
 }

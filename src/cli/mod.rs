@@ -7,6 +7,7 @@ mod drill;
 mod follow;
 mod plan;
 mod progress;
+mod replay;
 mod report;
 mod run;
 mod saving;
@@ -35,6 +36,7 @@ enum Command {
     Plan(plan::Args),
     Progress(progress::Args),
     Check(check::Args),
+    Replay(replay::Args),
     /// Stands between a program and its output; for `surgent run` alone
     #[command(hide = true)]
     Relay,
@@ -55,6 +57,7 @@ pub fn main() -> ExitCode {
         Command::Plan(args) => plan::main(&args),
         Command::Progress(args) => progress::main(&args),
         Command::Check(args) => check::main(&args),
+        Command::Replay(args) => replay::main(&args),
         Command::Relay => match crate::monitor::relay::serve() {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,

@@ -128,10 +128,11 @@ impl<'a> Runner<'a> {
                 deadline,
                 signal,
             } => {
-                let submit = facts.job(job).and_then(|job| job.submit);
+                let running = facts.job(job);
                 self.rewrite(job, facts, &[], |record| {
-                    // Slurm forgets it when it requeues the job.
-                    record.first = record.first.or(submit);
+                    // Slurm forgets these when it requeues the job.
+                    record.first = record.first.or(running.and_then(|job| job.submit));
+                    record.place = running.and_then(|job| job.traits.place);
                     record.ask = Some(urgent);
                     record.asked = Some(asked);
                     record.deadline = Some(deadline);
@@ -155,8 +156,12 @@ impl<'a> Runner<'a> {
                 Ok(())
             }
             Action::Restore { job, stop, delayed } => {
-                let start_now: &[&str] = if delayed { &["StartTime=now"] } else { &[] };
-                self.rewrite(job, facts, start_now, |record| {
+                let mut more = Vec::new();
+                if delayed {
+                    more.push("StartTime=now".to_owned());
+                }
+                more.extend(place(facts, job).map(|place| format!("Priority={place}")));
+                self.rewrite(job, facts, &more, |record| {
                     forget_request(record);
                     record.note_stop(stop);
                 })?;
@@ -178,12 +183,8 @@ impl<'a> Runner<'a> {
                 held,
                 place,
             } => {
-                let priority = format!("Priority={place}");
-                let place: &[&str] = match class {
-                    Urgency::Urgent if !held => &[&priority],
-                    Urgency::Urgent | Urgency::Normal => &[],
-                };
-                self.rewrite(job, facts, place, |record| record.class = class)?;
+                let place = (class == Urgency::Urgent && !held).then(|| format!("Priority={place}"));
+                self.rewrite(job, facts, place.as_slice(), |record| record.class = class)?;
                 if class == Urgency::Normal && !held {
                     // Slurm's word for "give it the priority that it would have by itself".
                     let args = ["release".into(), address(facts, job).into()];
@@ -210,7 +211,7 @@ impl<'a> Runner<'a> {
         &self,
         job: JobId,
         facts: &Facts,
-        more: &[&str],
+        more: &[String],
         change: impl FnOnce(&mut Record),
     ) -> Result<(), CommandError> {
         let Some(current) = admin_comment(facts, job) else {
@@ -278,10 +279,20 @@ fn address(facts: &Facts, job: JobId) -> String {
     }
 }
 
+/// The priority that a requeued job had, if Slurm has given it another. One that is held would be released by it.
+fn place(facts: &Facts, job: JobId) -> Option<u32> {
+    let parked = facts
+        .parked
+        .iter()
+        .find(|parked| parked.id == job && !parked.held);
+    parked?.record.as_ref()?.place
+}
+
 fn forget_request(record: &mut Record) {
     record.ask = None;
     record.asked = None;
     record.deadline = None;
+    record.place = None;
 }
 
 /// A time as people read it, in UTC.

@@ -22,6 +22,8 @@ use std::sync::{Mutex, MutexGuard};
 pub type SnapshotFn = unsafe extern "C" fn(sink: *const abi::surgent_sink_t) -> std::ffi::c_int;
 /// How a shim nudges Slurm's scheduler.
 pub type NudgeFn = unsafe extern "C" fn();
+/// How a shim changes the base.
+pub type UseBaseFn = unsafe extern "C" fn(base: u32);
 
 /// So many changes of class wait for the planner at most; more are forgotten, and show at the next change.
 const RECLASS_MAX: usize = 10_000;
@@ -33,6 +35,8 @@ pub struct Host {
     pub snapshot: SnapshotFn,
     /// Has the scheduler look.
     pub nudge: NudgeFn,
+    /// Has another stock plugin answer for normal jobs.
+    pub use_base: UseBaseFn,
     /// Path of slurm.conf.
     pub slurm_conf: PathBuf,
     /// StateSaveLocation.

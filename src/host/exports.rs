@@ -93,11 +93,12 @@ fn attach(host: &abi::surgent_host_t) -> c_int {
         core.queue.offer(host.reprioritize);
         core.wake.ring();
     }
-    if let (Some(snapshot), Some(nudge)) = (host.snapshot, host.nudge) {
+    if let (Some(snapshot), Some(nudge), Some(use_base)) = (host.snapshot, host.nudge, host.use_base) {
         core.host.store(Some(
             Host {
                 snapshot,
                 nudge,
+                use_base,
                 slurm_conf: path(&host.slurm_conf),
                 state_dir: path(&host.state_dir),
             }
@@ -106,6 +107,12 @@ fn attach(host: &abi::surgent_host_t) -> c_int {
         planner::start();
     }
     ACCEPT
+}
+
+/// See `surgent.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn surgent_misfit() -> bool {
+    hook(Hook::Misfit, false, guard::latch_silently)
 }
 
 /// See `surgent.h`.
@@ -310,15 +317,17 @@ pub unsafe extern "C" fn surgent_preemptable(pair: *const abi::surgent_pair_view
 
 /// See `surgent.h`.
 #[unsafe(no_mangle)]
-pub extern "C" fn surgent_preempt_mode(job_id: u32, start_time: i64, preempt_time: i64) -> u32 {
-    // Slurm kills a job whose preemption has begun and whose mode is then "off".
-    if preempt_time != 0 {
-        return abi::SURGENT_MODE_REQUEUE;
-    }
-    hook(Hook::Mode, abi::SURGENT_MODE_OFF, || {
+pub extern "C" fn surgent_acts() -> bool {
+    hook(Hook::Acts, false, || Core::get().settings.load().mode == Mode::On)
+}
+
+/// See `surgent.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn surgent_preempt_mode(job_id: u32, start_time: i64) -> u32 {
+    hook(Hook::Mode, abi::SURGENT_MODE_BASE, || {
         match Core::get().gate.has_victim(JobId(job_id), UnixTime(start_time)) {
             true => abi::SURGENT_MODE_REQUEUE,
-            false => abi::SURGENT_MODE_OFF,
+            false => abi::SURGENT_MODE_BASE,
         }
     })
 }
@@ -334,12 +343,6 @@ pub extern "C" fn surgent_preempt_priority(job_id: u32, preempt_time: i64) -> u3
             _ => 0,
         }
     })
-}
-
-/// See `surgent.h`. None: who is preempted has saved already.
-#[unsafe(no_mangle)]
-pub extern "C" fn surgent_preempt_grace_s(_job_id: u32) -> u32 {
-    hook(Hook::Grace, 0, || 0)
 }
 
 /// See `surgent.h`.

@@ -28,18 +28,20 @@ pub enum Hook {
     Attach,
     /// A shim's fini.
     Detach,
+    /// A shim that does not fit.
+    Misfit,
     /// A submission.
     JobSubmit,
     /// A change to a job.
     JobModify,
+    /// Are urgent jobs Surgent's business?
+    Acts,
     /// May this job be preempted for that one?
     Preemptable,
     /// How?
     Mode,
     /// In which order?
     Priority,
-    /// With how much warning?
-    Grace,
     /// How much is added to a waiting job's priority?
     SiteFactor,
     /// A record from the snapshot.
@@ -54,12 +56,13 @@ impl Hook {
         match self {
             Self::Attach => "attach",
             Self::Detach => "detach",
+            Self::Misfit => "misfit",
             Self::JobSubmit => "job_submit",
             Self::JobModify => "job_modify",
+            Self::Acts => "acts",
             Self::Preemptable => "preemptable",
             Self::Mode => "mode",
             Self::Priority => "priority",
-            Self::Grace => "grace",
             Self::SiteFactor => "site_factor",
             Self::Snapshot => "snapshot",
             Self::Planner => "planner",
@@ -91,9 +94,14 @@ pub fn is_latched() -> bool {
     LATCHED.load(Ordering::Relaxed)
 }
 
+/// Lets the latch fall without a word. Whether it had not fallen before.
+pub fn latch_silently() -> bool {
+    !LATCHED.swap(true, Ordering::Relaxed)
+}
+
 /// Lets the latch fall at once.
 pub fn latch(reason: &str) {
-    if !LATCHED.swap(true, Ordering::Relaxed) {
+    if latch_silently() {
         log::error!(
             "{reason}; Surgent steps aside until slurmctld is restarted, Slurm goes on as without it"
         );

@@ -20,7 +20,7 @@ use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
 use crate::policy::notes;
 use crate::policy::plan::Outcome;
-use crate::policy::settings::{Mode, Settings};
+use crate::policy::settings::{Base, Mode, Settings};
 use crate::policy::snapshot::SnapshotView;
 use crate::policy::step::{is_idle, step_and_tell};
 use std::collections::BTreeSet;
@@ -91,7 +91,7 @@ fn main() {
         };
         let mut current = planner.take().unwrap_or_else(|| Planner::new(&host));
         let survived = hook(Hook::Planner, false, || {
-            current.do_chores(core);
+            current.do_chores(core, &host);
             if rung || current.is_due() {
                 current.turn(core, &host);
             } else {
@@ -130,6 +130,8 @@ struct Awaited {
 #[derive(Debug, Default)]
 struct Planner {
     config: Option<ConfigFile>,
+    /// The base that was asked for, and of which shim.
+    base: Option<(Base, Arc<Host>)>,
     state: Option<StateFile>,
     records: Option<Records>,
     users: Users,
@@ -213,9 +215,11 @@ impl Planner {
     }
 
     /// What is to be seen to whether or not an urgent job waits.
-    fn do_chores(&mut self, core: &Core) {
+    fn do_chores(&mut self, core: &Core, host: &Arc<Host>) {
+        core.gate.forget_shut();
         let changed = self.read_settings(core);
         let settings = core.settings.load();
+        self.see_to_base(settings.base, host);
         let new_people = self.admission.find_again(core, &settings);
         if changed || new_people {
             self.due = Some(Instant::now());
@@ -361,6 +365,22 @@ impl Planner {
                 None => Next::Asleep,
             },
         }
+    }
+
+    /// Once for each change, also where the plugin could not be loaded: the shim has said so then.
+    fn see_to_base(&mut self, wanted: Base, host: &Arc<Host>) {
+        let asked = self.base.as_ref();
+        if asked.is_some_and(|(base, of)| *base == wanted && Arc::ptr_eq(of, host)) {
+            return;
+        }
+        let number = match wanted {
+            Base::None => abi::SURGENT_BASE_NONE,
+            Base::Qos => abi::SURGENT_BASE_QOS,
+            Base::PartitionPrio => abi::SURGENT_BASE_PARTITION_PRIO,
+        };
+        // SAFETY: the shim's own function, which stays mapped; this thread holds no lock of Slurm's.
+        unsafe { (host.use_base)(number) };
+        self.base = Some((wanted, Arc::clone(host)));
     }
 
     /// Whether there are new ones.

@@ -357,11 +357,12 @@ impl<'a> Advance<'a> {
         since: UnixTime,
     ) {
         let now = self.facts.now;
-        if now - since > self.settings.urgent.gate_patience_s && party.is_blocked() {
+        let waited_s = now - self.grace_end(campaign, since);
+        if waited_s > self.settings.urgent.gate_patience_s && party.is_blocked() {
             self.no_longer_waits(campaign);
             return;
         }
-        if now - since > self.settings.urgent.gate_patience_s {
+        if waited_s > self.settings.urgent.gate_patience_s {
             self.actions.push(Action::ShutGate {
                 urgent: campaign.urgent,
             });
@@ -390,6 +391,16 @@ impl<'a> Advance<'a> {
             campaign.nudged = now;
             self.actions.push(Action::Nudge);
         }
+    }
+
+    /// When Slurm has stopped the last of those whom it gives a grace: who uses a reservation until its owner comes
+    /// (`--signal=R`) gets the time he asked to be warned before. `since` if there are none.
+    fn grace_end(&self, campaign: &Campaign, since: UnixTime) -> UnixTime {
+        let going = campaign.active().filter_map(|asked| same_run(self.facts, asked));
+        going
+            .filter(|job| job.preempt_time.is_some())
+            .filter_map(|job| job.end)
+            .fold(since, UnixTime::max)
     }
 
     /// The next best set, beside the one that did not do.

@@ -123,6 +123,8 @@ pub struct JobTraits {
     pub shared: bool,
     /// Its nodes are kept for its user's jobs (`--exclusive=user`).
     pub user_node: bool,
+    /// Its priority, if Slurm would put it behind all others were it requeued.
+    pub place: Option<u32>,
 }
 
 /// A job that holds resources.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Surgent's own record in a job's AdminComment.
 //!
-//! `surgent{class=urgent first=1764410000 ask=17 asked=1764413600 deadline=1764413660 preempted=1 by=17 stopped=1764413640
-//! saved=yes waits_for=3,4}`
+//! `surgent{class=urgent first=1764410000 ask=17 asked=1764413600 deadline=1764413660 place=4294901759
+//! preempted=1 by=17 stopped=1764413640 saved=yes waits_for=3,4}`
 //!
 //! It is the first thing in AdminComment, `class` is the first thing in it, and its fields are separated by one blank.
 //! AdminComment is for administrators, who may have written something there: what stands behind the record is theirs
@@ -37,11 +37,12 @@ const WAITS_FOR_MAX: usize = 1024;
 const UNKNOWN_MAX_BYTES: usize = 2048;
 
 /// The keys that this version writes behind `class`.
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "first",
     "ask",
     "asked",
     "deadline",
+    "place",
     "preempted",
     "by",
     "stopped",
@@ -62,6 +63,8 @@ pub struct Record {
     pub asked: Option<UnixTime>,
     /// When it is to have saved.
     pub deadline: Option<UnixTime>,
+    /// The priority that it is to have again once it was requeued; `None` where Slurm leaves it alone.
+    pub place: Option<u32>,
     /// How often it was preempted for an urgent job.
     pub preempted: u32,
     /// The urgent job that preempted it last.
@@ -96,6 +99,7 @@ impl Record {
             ask: None,
             asked: None,
             deadline: None,
+            place: None,
             preempted: 0,
             by: None,
             stopped: None,
@@ -171,6 +175,7 @@ impl Record {
             "ask" => self.ask = job(value),
             "asked" => self.asked = time(value),
             "deadline" => self.deadline = time(value),
+            "place" => self.place = value.parse().ok(),
             "preempted" => self.preempted = value.parse().unwrap_or(0),
             "by" => self.by = job(value),
             "stopped" => self.stopped = time(value),
@@ -191,6 +196,7 @@ impl Display for Record {
         write_field(f, "ask", self.ask)?;
         write_field(f, "asked", self.asked)?;
         write_field(f, "deadline", self.deadline)?;
+        write_field(f, "place", self.place)?;
         write_field(f, "preempted", Some(self.preempted).filter(|&times| times > 0))?;
         write_field(f, "by", self.by)?;
         write_field(f, "stopped", self.stopped)?;

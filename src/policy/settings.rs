@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize};
 pub struct Settings {
     /// Whether Surgent acts.
     pub mode: Mode,
+    /// Slurm's own preemption of normal jobs by normal jobs.
+    pub base: Base,
     /// Who may be stopped, and what that costs.
     pub victims: VictimSettings,
     /// How urgent jobs are served.
@@ -45,6 +47,19 @@ pub enum Mode {
     Shadow,
     /// Does nothing; Slurm behaves as without Surgent.
     Off,
+}
+
+/// Which of Slurm's own preemption plugins answers for jobs that are not urgent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Base {
+    /// None: normal jobs preempt nobody.
+    #[default]
+    None,
+    /// preempt/qos
+    Qos,
+    /// preempt/partition_prio
+    PartitionPrio,
 }
 
 /// What becomes of jobs that cannot save when asked.
@@ -237,6 +252,7 @@ mod tests {
             ("[victims]\nsave_dedline_s = 8", 2, 1, "save_dedline_s"),
             ("\n[victim]\n", 2, 2, "victim"),
             ("mode = \"maybe\"", 1, 8, "maybe"),
+            ("base = \"partition\"", 1, 8, "partition_prio"),
             ("mode = \"on", 1, 11, "invalid basic string"),
             ("mode = \"on\"\nmode = \"off\"", 2, 1, "duplicate"),
             ("[victims]\nmin_runtime_s = -1", 2, 17, "victims.min_runtime_s"),

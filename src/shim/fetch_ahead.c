@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "fetch_ahead.h"
 
+#include "fit.h"
+
 #define LINE_BYTES 64
 
 static inline void fetch(const void *memory, size_t bytes)
@@ -14,7 +16,7 @@ static inline void fetch(const void *memory, size_t bytes)
 /* Gives the first of a list of generic resources; nearly all lists have one. */
 static void *fetch_first(surgent_list_t list)
 {
-	gres_state_t *gres = list ? slurm_list_peek(list) : NULL;
+	gres_state_t *gres = list && surgent_is_known(SURGENT_GRES) ? slurm_list_peek(list) : NULL;
 
 	if (gres)
 		FETCH_FIELD(gres, gres_data);
@@ -42,7 +44,7 @@ static void *fetch_arrays(const job_record_t *job)
 {
 	const job_resources_t *held = job->job_resrcs;
 
-	if (held) {
+	if (held && surgent_is_known(SURGENT_RESOURCES)) {
 		fetch(held->node_bitmap, LINE_BYTES);
 		fetch(held->core_bitmap, LINE_BYTES);
 		fetch(held->memory_allocated, LINE_BYTES);
@@ -53,7 +55,7 @@ static void *fetch_arrays(const job_record_t *job)
 
 static void fetch_bit(const job_resources_t *held, const surgent_node_names_t *names)
 {
-	if (held && held->node_bitmap && held->nhosts == 1 && held->nodes)
+	if (held && surgent_is_known(SURGENT_RESOURCES) && held->node_bitmap && held->nhosts == 1 && held->nodes)
 		surgent_node_names_fetch(names, held->nodes, held->node_bitmap);
 }
 
@@ -61,7 +63,7 @@ static void fetch_gres_arrays(const gres_state_t *gres)
 {
 	const gres_job_state_t *job_gres = gres->gres_data;
 
-	if (job_gres) {
+	if (job_gres && surgent_is_known(SURGENT_JOB_GRES)) {
 		fetch(job_gres->type_name, 1);
 		fetch(job_gres->gres_cnt_node_alloc, LINE_BYTES);
 	}
@@ -71,6 +73,9 @@ void surgent_fetch_jobs(job_record_t **jobs, size_t count, const surgent_node_na
 {
 	gres_state_t *gres[SURGENT_FETCH_GROUP];
 
+	/* The first of all is read as it comes. */
+	if (!surgent_is_known(SURGENT_JOB))
+		return;
 	for (size_t i = 0; i < count; i++)
 		fetch(jobs[i], sizeof(*jobs[i]));
 	/* Whoever reads it next says that it is none. */
@@ -101,7 +106,7 @@ static void fetch_node_gres(const gres_state_t *gres)
 {
 	const gres_node_state_t *node_gres = gres->gres_data;
 
-	if (node_gres && node_gres->type_cnt) {
+	if (node_gres && surgent_is_known(SURGENT_NODE_GRES) && node_gres->type_cnt) {
 		fetch(node_gres->type_cnt_avail, 1);
 		fetch(node_gres->type_name, 1);
 	}
@@ -111,6 +116,8 @@ void surgent_fetch_nodes(node_record_t **nodes, size_t count)
 {
 	gres_state_t *gres[SURGENT_FETCH_GROUP];
 
+	if (!surgent_is_known(SURGENT_NODE))
+		return;
 	for (size_t i = 0; i < count; i++)
 		fetch(nodes[i], sizeof(*nodes[i]));
 	/* Whoever reads it next says that it is none. */

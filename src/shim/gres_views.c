@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "gres_views.h"
 
+#include "fit.h"
 #include "sentinels.h"
 
 /* Slurm's list function knows only "go on" (0) and "stop" (negative). */
@@ -36,7 +37,7 @@ static void add_node_entry(node_gres_t *has, const char *name, const char *type,
 static int visit_node_gres(void *item, void *context)
 {
 	const gres_state_t *gres = item;
-	const gres_node_state_t *node_gres = gres->gres_data;
+	const gres_node_state_t *node_gres = surgent_gres_counts(gres, SURGENT_NODE_GRES);
 	uint64_t untyped;
 
 	if (!node_gres)
@@ -81,7 +82,7 @@ typedef struct held_gres {
 static int visit_held_gres(void *item, void *context)
 {
 	const gres_state_t *gres = item;
-	const gres_job_state_t *job_gres = gres->gres_data;
+	const gres_job_state_t *job_gres = surgent_gres_counts(gres, SURGENT_JOB_GRES);
 	held_gres_t *into = context;
 
 	/* A gres that is not consumed has a node_cnt of 0 and is held by nobody. */
@@ -141,7 +142,7 @@ static uint64_t memory_each_mib(const gres_job_state_t *job_gres)
 static int visit_requested_gres(void *item, void *context)
 {
 	const gres_state_t *gres = item;
-	const gres_job_state_t *job_gres = gres->gres_data;
+	const gres_job_state_t *job_gres = surgent_gres_counts(gres, SURGENT_JOB_GRES);
 	requested_gres_t *requested = context;
 	surgent_job_view_t *view = requested->view;
 

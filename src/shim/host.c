@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "compat.h"
+#include "fit.h"
 
 static log_level_t slurm_level(uint32_t level)
 {
@@ -43,6 +44,9 @@ int surgent_host_attach(uint32_t shim, surgent_offers_t offers)
 		return SLURM_ERROR;
 	}
 
+	/* To fail would end slurmctld. So the plugin loads, and does nothing. */
+	if (!surgent_globals_fit())
+		return SLURM_SUCCESS;
 	host = (surgent_host_t){
 		.size = sizeof(host),
 		.abi = SURGENT_ABI,
@@ -54,6 +58,7 @@ int surgent_host_attach(uint32_t shim, surgent_offers_t offers)
 		.snapshot = offers.snapshot,
 		.nudge = offers.nudge,
 		.reprioritize = offers.reprioritize,
+		.use_base = offers.use_base,
 	};
 	if (surgent_attach(&host)) {
 		surgent_host_log(SURGENT_LOG_ERROR,

@@ -10,6 +10,7 @@ typedef struct surgent_offers {
 	int (*snapshot)(const surgent_sink_t *sink);
 	void (*nudge)(void);
 	void (*reprioritize)(void);
+	void (*use_base)(uint32_t base);
 } surgent_offers_t;
 
 /*

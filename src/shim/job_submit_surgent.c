@@ -9,6 +9,7 @@
 
 #include "asked_text.h"
 #include "compat.h"
+#include "fit.h"
 #include "host.h"
 #include "identity.h"
 #include "sentinels.h"
@@ -116,7 +117,7 @@ static surgent_answer_t answer_to(target_t *target)
 /* The partition lock is held: Slurm has it in both hooks. */
 static const char *default_partition(void)
 {
-	return default_part_loc ? default_part_loc->name : NULL;
+	return default_part_loc && surgent_fits(SURGENT_PARTITION, default_part_loc) ? default_part_loc->name : NULL;
 }
 
 static surgent_ask_view_t ask_of(const job_desc_msg_t *desc)
@@ -224,9 +225,15 @@ static int slurm_result(int verdict)
 	return verdict == SURGENT_REFUSE ? EINVAL : SLURM_SUCCESS;
 }
 
+/* Whether jobs are described as the headers say, since init(). */
+static bool can_read;
+
 SURGENT_HOOK extern int init(void)
 {
-	return surgent_host_attach(SURGENT_SHIM_JOB_SUBMIT, (surgent_offers_t){ 0 });
+	const int result = surgent_host_attach(SURGENT_SHIM_JOB_SUBMIT, (surgent_offers_t){ 0 });
+
+	can_read = result == SLURM_SUCCESS && surgent_descriptions_fit();
+	return result;
 }
 
 SURGENT_HOOK extern void fini(void)
@@ -238,9 +245,13 @@ SURGENT_HOOK extern int job_submit(job_desc_msg_t *desc, uint32_t submit_uid, ch
 {
 	target_t target = { .desc = desc, .user_message = err_msg };
 	const surgent_answer_t answer = answer_to(&target);
-	const surgent_ask_view_t ask = ask_of(desc);
-	surgent_request_view_t request = request_of(desc, desc->user_id, submit_uid, &ask);
+	surgent_ask_view_t ask;
+	surgent_request_view_t request;
 
+	if (!can_read)
+		return SLURM_SUCCESS;
+	ask = ask_of(desc);
+	request = request_of(desc, desc->user_id, submit_uid, &ask);
 	view_urgency_option(desc, &request);
 	return slurm_result(surgent_job_submit(&request, &answer));
 }
@@ -265,16 +276,22 @@ static int modify(job_desc_msg_t *desc, const job_record_t *job, uint32_t submit
 	return slurm_result(surgent_job_modify(&change, &subject, &answer));
 }
 
+static int modify_if_readable(job_desc_msg_t *desc, const job_record_t *job, uint32_t submit_uid, char **err_msg)
+{
+	if (!can_read || !surgent_job_fits(job))
+		return SLURM_SUCCESS;
+	restore_asked(&desc->admin_comment);
+	return modify(desc, job, submit_uid, err_msg);
+}
+
 #if SURGENT_MODIFY_HAS_MESSAGE
 SURGENT_HOOK extern int job_modify(job_desc_msg_t *desc, job_record_t *job, uint32_t submit_uid, char **err_msg)
 {
-	restore_asked(&desc->admin_comment);
-	return modify(desc, job, submit_uid, err_msg);
+	return modify_if_readable(desc, job, submit_uid, err_msg);
 }
 #else
 SURGENT_HOOK extern int job_modify(job_desc_msg_t *desc, job_record_t *job, uint32_t submit_uid)
 {
-	restore_asked(&desc->admin_comment);
-	return modify(desc, job, submit_uid, NULL);
+	return modify_if_readable(desc, job, submit_uid, NULL);
 }
 #endif

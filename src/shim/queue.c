@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "fit.h"
 #include "sentinels.h"
 #include "views.h"
 
@@ -21,7 +22,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
 static int count_gpus(void *item, void *context)
 {
 	const gres_state_t *gres = item;
-	const gres_job_state_t *job_gres = gres->gres_data;
+	const gres_job_state_t *job_gres = surgent_gres_counts(gres, SURGENT_JOB_GRES);
 	gpus_t *gpus = context;
 	const job_details_t *details = gpus->details;
 	const uint64_t nodes = larger(details->min_nodes, 1);

@@ -2,6 +2,7 @@
 #include "request.h"
 
 #include "bits.h"
+#include "fit.h"
 #include "gres_views.h"
 #include "reservations.h"
 #include "sentinels.h"
@@ -110,7 +111,7 @@ static int visit_partition(void *item, void *context)
 	places_t *places = context;
 	surgent_choice_t *choice;
 
-	if (places->count >= places->capacity || part->magic != PART_MAGIC)
+	if (places->count >= places->capacity || !surgent_fits(SURGENT_PARTITION, part) || part->magic != PART_MAGIC)
 		return GO_ON;
 	choice = &places->choices[places->count];
 	*choice = (surgent_choice_t){

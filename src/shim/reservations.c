@@ -6,6 +6,7 @@
 #include "reservations.h"
 
 #include "bits.h"
+#include "fit.h"
 
 #define GO_ON 0
 #define YEAR_S (365L * 24 * 60 * 60)
@@ -79,7 +80,7 @@ static int visit_other(void *item, void *context)
 	const question_t *question = context;
 	const slurmctld_resv_t *own = question->own;
 
-	if (!resv->node_bitmap || resv == own || !is_now(resv, question->now, question->job_end))
+	if (!surgent_fits(SURGENT_RESERVATION, resv) || !resv->node_bitmap || resv == own || !is_now(resv, question->now, question->job_end))
 		return GO_ON;
 	if (!own)
 		keep_out(question, resv);
@@ -94,7 +95,7 @@ static int visit_to_find(void *item, void *context)
 	const slurmctld_resv_t *resv = item;
 	question_t *question = context;
 
-	if (resv->name && !strcmp(resv->name, question->job->resv_name))
+	if (surgent_fits(SURGENT_RESERVATION, resv) && resv->name && !strcmp(resv->name, question->job->resv_name))
 		question->own = resv;
 	return GO_ON;
 }

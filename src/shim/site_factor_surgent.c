@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "compat.h"
+#include "fit.h"
 #include "host.h"
 #include "identity.h"
 #include "queue.h"
@@ -25,7 +26,7 @@ SURGENT_IDENTITY("site_factor/surgent", "Surgent: the place of training jobs in 
 
 static bool is_waiting(const job_record_t *job)
 {
-	return job && job->magic == JOB_MAGIC && surgent_view_state(job) == SURGENT_STATE_PENDING;
+	return job && surgent_job_fits(job) && surgent_view_state(job) == SURGENT_STATE_PENDING;
 }
 
 static void set_factor(job_record_t *job)

@@ -8,6 +8,7 @@
 #include "arena.h"
 #include "compat.h"
 #include "fetch_ahead.h"
+#include "fit.h"
 #include "gres_views.h"
 #include "job_parts.h"
 #include "request.h"
@@ -39,13 +40,17 @@ static void visit_node(walk_t *walk, const node_record_t *node, uint32_t index)
 {
 	surgent_node_view_t view;
 
-	if (node->magic != NODE_MAGIC) {
+	if (!surgent_fits(SURGENT_NODE, node) || node->magic != NODE_MAGIC) {
 		walk->result = SURGENT_SNAPSHOT_BAD_LAYOUT;
 		return;
 	}
 	view = surgent_view_node(node, index);
 	if (!surgent_view_node_gres(node, &walk->arena, &view)) {
 		walk->result = SURGENT_SNAPSHOT_NO_MEMORY;
+		return;
+	}
+	if (surgent_has_misfit()) {
+		walk->result = SURGENT_SNAPSHOT_BAD_LAYOUT;
 		return;
 	}
 	walk->sink->node(walk->sink->context, &view);
@@ -71,12 +76,6 @@ static void walk_nodes(walk_t *walk)
 }
 
 /* --- jobs --- */
-
-static bool layout_fits(const job_record_t *job)
-{
-	return job->magic == JOB_MAGIC && (!job->details || job->details->magic == DETAILS_MAGIC) &&
-	       (!job->part_ptr || job->part_ptr->magic == PART_MAGIC);
-}
 
 static bool has_text(const char *text)
 {
@@ -109,6 +108,11 @@ static bool is_exempt(job_record_t *job, time_t now)
 	return now < acct_policy_get_preemptable_time(job);
 }
 
+static bool loses_place(void)
+{
+	return SURGENT_REQUEUE_TAKES_PLACE && slurm_conf.priority_type && strstr(slurm_conf.priority_type, "basic");
+}
+
 static bool view_parts(walk_t *walk, job_record_t *job, surgent_job_view_t *view)
 {
 	const surgent_sink_t *sink = walk->sink;
@@ -116,11 +120,13 @@ static bool view_parts(walk_t *walk, job_record_t *job, surgent_job_view_t *view
 	if (view->state == SURGENT_STATE_ENDED)
 		return true;
 	surgent_view_job_names(job, view);
-	view->qos = job->qos_ptr ? job->qos_ptr->name : NULL;
+	view->qos = job->qos_ptr && surgent_fits(SURGENT_QOS, job->qos_ptr) ? job->qos_ptr->name : NULL;
 	if (view->state == SURGENT_STATE_PENDING)
 		return !sink->wants_request(sink->context, view) || surgent_view_request(job, &walk->arena, view);
 	if (is_exempt(job, walk->now))
 		view->flags |= SURGENT_JOB_EXEMPT;
+	if (loses_place())
+		view->flags |= SURGENT_JOB_LOSES_PLACE;
 	return surgent_view_holdings(job, &walk->names, &walk->arena, view);
 }
 
@@ -128,7 +134,7 @@ static void visit_job(walk_t *walk, job_record_t *job)
 {
 	surgent_job_view_t view;
 
-	if (!layout_fits(job)) {
+	if (!surgent_job_fits(job)) {
 		walk->result = SURGENT_SNAPSHOT_BAD_LAYOUT;
 		return;
 	}
@@ -137,6 +143,10 @@ static void visit_job(walk_t *walk, job_record_t *job)
 	view = surgent_view_job(job);
 	if (!view_parts(walk, job, &view)) {
 		walk->result = SURGENT_SNAPSHOT_NO_MEMORY;
+		return;
+	}
+	if (surgent_has_misfit()) {
+		walk->result = SURGENT_SNAPSHOT_BAD_LAYOUT;
 		return;
 	}
 	walk->sink->job(walk->sink->context, &view);

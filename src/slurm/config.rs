@@ -13,6 +13,17 @@ const SHOW_LIMIT: Duration = Duration::from_secs(15);
 /// No slurm.conf is longer.
 const FILE_MAX_BYTES: u64 = 16 << 20;
 
+/// Shown as unset whatever it is: slurmctld (22.05 to 26.05) does not send it.
+const UNSENT: &str = "PrioritySiteFactorPlugin";
+
+/// Where Slurm's own plugins lie if slurm.conf names no other folder; `make install` looks there as well.
+const PLUGIN_DIRS: [&str; 4] = [
+    "/usr/lib/*/slurm-wlm",
+    "/usr/lib64/slurm",
+    "/usr/lib/slurm",
+    "/usr/local/lib/slurm",
+];
+
 /// Keys and values, keys in small letters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
@@ -57,7 +68,7 @@ impl std::fmt::Display for Version {
 }
 
 impl Config {
-    /// Asks slurmctld.
+    /// Asks slurmctld; what that does not tell is read from slurm.conf, if that can be read.
     ///
     /// # Errors
     ///
@@ -68,22 +79,34 @@ impl Config {
             stop: &|| false,
         };
         let shown = run("scontrol".as_ref(), &["show", "config"], environment, &bounds)?;
-        Ok(Self::parse(&String::from_utf8_lossy(&shown)))
+        let mut config = Self::parse(&String::from_utf8_lossy(&shown));
+        if config.get(UNSENT).is_none()
+            && let Some(path) = config.get("SLURM_CONF")
+            && let Ok(file) = Self::read_file(Path::new(path))
+            && let Some(value) = file.get(UNSENT)
+        {
+            config
+                .values
+                .insert(UNSENT.to_ascii_lowercase(), value.to_owned());
+        }
+        Ok(config)
     }
 
     /// Reads slurm.conf itself, for when slurmctld does not answer: what the file says, without the files that it includes
-    /// and without Slurm's defaults. The release is that of the slurmctld on the search path, if there is one.
+    /// and without Slurm's defaults but for `PluginDir`. The release is that of the slurmctld on the search path, if there is
+    /// one.
     ///
     /// # Errors
     ///
     /// Where the file cannot be read.
     pub fn of_file(path: &Path, environment: &Environment) -> std::io::Result<Self> {
-        let file = std::fs::File::open(path)?;
-        let mut text = Vec::new();
-        file.take(FILE_MAX_BYTES).read_to_end(&mut text)?;
-        let mut config = Self::parse_file(&String::from_utf8_lossy(&text));
+        let mut config = Self::read_file(path)?;
+        let names_plugin_dir = config.get("PluginDir").is_some();
         let mut put = |key: &str, value: String| config.values.insert(key.to_owned(), value);
         put("slurm_conf", path.display().to_string());
+        if let Some(folder) = plugin_dir().filter(|_| !names_plugin_dir) {
+            put("plugindir", folder.display().to_string());
+        }
         let bounds = Bounds {
             limit: SHOW_LIMIT,
             stop: &|| false,
@@ -96,6 +119,13 @@ impl Config {
             );
         }
         Ok(config)
+    }
+
+    fn read_file(path: &Path) -> std::io::Result<Self> {
+        let file = std::fs::File::open(path)?;
+        let mut text = Vec::new();
+        file.take(FILE_MAX_BYTES).read_to_end(&mut text)?;
+        Ok(Self::parse_file(&String::from_utf8_lossy(&text)))
     }
 
     /// Lines of `Key=Value`, with comments behind `#`.
@@ -169,6 +199,17 @@ impl Config {
     pub fn as_of(&self) -> Option<jiff::civil::DateTime> {
         self.as_of
     }
+}
+
+/// Where this machine's Slurm keeps its plugins.
+fn plugin_dir() -> Option<PathBuf> {
+    let found = |folder: &str| glob::glob(&format!("{folder}/select_cons_tres.so")).ok();
+    let plugin = PLUGIN_DIRS
+        .into_iter()
+        .filter_map(found)
+        .flatten()
+        .find_map(Result::ok)?;
+    plugin.parent().map(Path::to_owned)
 }
 
 #[cfg(test)]

@@ -229,6 +229,21 @@ fn who_cannot_save_is_stopped_only_where_the_site_allows_it_and_patience_is_over
     );
 }
 
+/// Who borrows a reservation gets the time that he asked for, which may be more than Surgent's patience.
+#[test]
+fn nobody_else_is_asked_while_slurm_gives_victims_a_grace() {
+    let mut world = full_cluster();
+    world.grace_s = 100;
+    world.run(150);
+    assert!(world.happened("start 9"), "{:?}", world.events);
+    let asked = |id: u32| world.happened(&format!("ask {id} for 9"));
+    assert!(
+        asked(1) && asked(2) && !asked(3) && !asked(4),
+        "{:?}",
+        world.events
+    );
+}
+
 #[test]
 fn turning_surgent_off_lets_everybody_go() {
     let mut world = full_cluster();

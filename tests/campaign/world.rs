@@ -42,6 +42,8 @@ pub struct Job {
     /// Of a heterogeneous job.
     pub het: Option<Component>,
     saving_until: Option<i64>,
+    /// When Slurm began to stop it.
+    preempted_at: Option<i64>,
 }
 
 /// So often Slurm looks at heterogeneous jobs.
@@ -56,6 +58,7 @@ impl Job {
     pub fn stop(&mut self, now: i64) {
         self.state = State::Pending { begin: now + 121 };
         self.saving_until = None;
+        self.preempted_at = None;
     }
 
     pub fn is_urgent(&self) -> bool {
@@ -85,6 +88,8 @@ pub struct World {
     pub commands_fail: bool,
     /// Slurm starts heterogeneous jobs that fit.
     pub backfill_works: bool,
+    /// The time from the start of a preemption to its end that Slurm gives victims.
+    pub grace_s: i64,
 }
 
 impl World {
@@ -103,6 +108,7 @@ impl World {
             nodes_back_at: 0,
             commands_fail: false,
             backfill_works: true,
+            grace_s: 0,
         }
     }
 
@@ -125,6 +131,7 @@ impl World {
                 hindrance: None,
                 het: None,
                 saving_until: None,
+                preempted_at: None,
             },
         );
     }
@@ -144,6 +151,7 @@ impl World {
                 hindrance: None,
                 het: None,
                 saving_until: None,
+                preempted_at: None,
             },
         );
     }
@@ -358,6 +366,10 @@ impl World {
                 if self.free_nodes().len() + freed < want {
                     continue;
                 }
+                let graces: Vec<bool> = victims.iter().map(|victim| self.grace_is_over(*victim)).collect();
+                if graces.contains(&false) {
+                    continue;
+                }
                 for victim in victims {
                     self.jobs.get_mut(&victim).unwrap().stop(self.now);
                     self.events.push(format!("requeue {victim} for {id}"));
@@ -372,6 +384,11 @@ impl World {
                 self.events.push(format!("start {id}"));
             }
         }
+    }
+
+    fn grace_is_over(&mut self, victim: u32) -> bool {
+        let job = self.jobs.get_mut(&victim).unwrap();
+        self.now >= *job.preempted_at.get_or_insert(self.now) + self.grace_s
     }
 
     /// Slurm's backfill scheduler: all components of a heterogeneous job or none, on nodes that are free.
@@ -432,9 +449,9 @@ impl World {
                     }),
                     labels: job.labels.clone(),
                     start: UnixTime(*start),
-                    end: None,
+                    end: job.preempted_at.map(|at| UnixTime(at + self.grace_s)),
                     submit: None,
-                    preempt_time: None,
+                    preempt_time: job.preempted_at.map(UnixTime),
                     traits: JobTraits {
                         batch: true,
                         requeue: job.requeue,

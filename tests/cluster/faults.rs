@@ -97,8 +97,8 @@ fn in_priority() -> Outcome {
 }
 
 #[test]
-fn in_grace() -> Outcome {
-    with_fault("grace", full_cluster)
+fn in_acts() -> Outcome {
+    with_fault("acts", full_cluster)
 }
 
 #[test]

@@ -15,14 +15,14 @@ fn record() -> impl Strategy<Value = Record> {
     let job = || any::<u32>().prop_map(JobId);
     let unknown = ("x[a-z0-9_]{0,5}", "[!-z|~]{0,6}");
     let class = prop_oneof![Just(Urgency::Urgent), Just(Urgency::Normal)];
-    let request = (option::of(job()), time(), time());
+    let request = (option::of(job()), time(), time(), option::of(any::<u32>()));
     let rest = (
         any::<u32>(),
         (option::of(job()), time(), option::of(any::<bool>())),
         vec(job(), 0..5),
         vec(unknown, 0..3),
     );
-    (class, time(), request, rest).prop_map(|(class, first, (ask, asked, deadline), rest)| {
+    (class, time(), request, rest).prop_map(|(class, first, (ask, asked, deadline, place), rest)| {
         let (preempted, (by, stopped, saved), waits_for, unknown) = rest;
         Record {
             class,
@@ -30,6 +30,7 @@ fn record() -> impl Strategy<Value = Record> {
             ask,
             asked,
             deadline,
+            place,
             preempted,
             by,
             stopped,

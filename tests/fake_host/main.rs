@@ -41,6 +41,7 @@ fn host() -> surgent_host_t {
         snapshot: None,
         nudge: None,
         reprioritize: None,
+        use_base: None,
     }
 }
 
@@ -478,11 +479,10 @@ fn slurm_may_take_exactly_whom_the_gate_lets_through() {
         ..pair(900, 901)
     };
     assert!(!preemptable(&next_run));
-    assert_eq!(surgent_preempt_mode(901, 100, 0), SURGENT_MODE_REQUEUE);
-    assert_eq!(surgent_preempt_mode(903, 100, 0), SURGENT_MODE_OFF);
+    assert_eq!(surgent_preempt_mode(901, 100), SURGENT_MODE_REQUEUE);
+    assert_eq!(surgent_preempt_mode(903, 100), SURGENT_MODE_BASE);
     Core::get().gate.shut(JobId(900));
     assert!(!preemptable(&pair(900, 901)));
-    assert_eq!(surgent_preempt_mode(901, 100, 0), SURGENT_MODE_OFF);
 }
 
 /// By this the preempt shim knows whom it need not ask about.
@@ -497,13 +497,12 @@ fn every_urgent_record_begins_as_the_contract_says_and_no_other() {
 }
 
 #[test]
-fn a_preemption_that_has_begun_keeps_its_answer_and_its_mode() {
+fn a_preemption_that_has_begun_keeps_its_answer() {
     let begun = surgent_pair_view_t {
         preemptee_preempt_time: 5,
         ..pair(1, 2)
     };
     assert!(preemptable(&begun));
-    assert_eq!(surgent_preempt_mode(2, 100, 5), SURGENT_MODE_REQUEUE);
     assert_eq!(surgent_preempt_priority(2, 5), 0);
 }
 

@@ -66,6 +66,8 @@ while not os.path.exists(bench + "/end"):
         report(saved=bench + "/model")
         if os.path.exists(bench + "/exit-after-save"):
             tell("exit")
+            while os.path.exists(bench + "/linger"):
+                time.sleep(0.01)
             sys.exit(75)
 tell("end")
 sys.exit(3)

@@ -110,6 +110,34 @@ fn after_its_save_the_allocation_is_held_until_slurm_takes_it() {
     assert_eq!(bench.read("story"), "start resume=no\nasked\nexit\n");
 }
 
+/// Between its save and its end a program answers nobody any more, for seconds where much has to be put away.
+#[test]
+fn a_request_to_a_program_on_its_way_out_is_answered_by_the_save_before() {
+    let bench = Bench::in_job("");
+    bench.write("exit-after-save", "");
+    bench.write("linger", "");
+    let stderr = std::fs::File::create(bench.path("stderr")).expect("its own folder");
+    let args = [&["run"], &SAVEABLE[..], &["--", "python3", "train.py"]].concat();
+    let mut running = Running::start_with_stderr(&mut bench.surgent(&args), stderr);
+    bench.until_story_has("start");
+    bench.ask();
+    running.signal_all(Signal::URG);
+    bench.until_story_has("exit");
+    bench.until_comment_has("saved=");
+    bench.ask();
+    running.signal_all(Signal::URG);
+    let asked = || bench.read("stderr").matches("asked the program to save").count();
+    bench.until("it is passed on", || asked() == 2);
+    let before = bench.read("updates").lines().count();
+    std::fs::remove_file(bench.path("linger")).expect("it is there");
+    bench.until("it is acknowledged again", || {
+        bench.read("updates").lines().count() > before
+    });
+    assert!(!running.has_ended());
+    running.signal_all(Signal::TERM);
+    assert_eq!(running.end().0, 143);
+}
+
 #[test]
 fn a_request_that_is_called_off_lets_the_training_go_on() {
     let bench = Bench::in_job("");

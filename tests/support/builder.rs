@@ -56,6 +56,12 @@ impl Builder {
         self
     }
 
+    /// With slurmdbd, for which `setup` are the words of one sacctmgr each.
+    pub fn accounting(mut self, setup: &[&str]) -> Self {
+        self.configuration.accounting = Some(setup.iter().map(|words| (*words).to_owned()).collect());
+        self
+    }
+
     /// The text of surgent.toml.
     pub fn toml(mut self, text: &str) -> Self {
         self.configuration.surgent_toml = text.to_owned();
@@ -113,6 +119,9 @@ impl Builder {
         self.configuration.write(&cluster.folder)?;
         open(&cluster.work(), 0o1777)?;
         cluster.start_munge()?;
+        if let Some(setup) = &self.configuration.accounting {
+            cluster.start_accounting(setup)?;
+        }
         cluster.start_controller()?;
         for node in NODES {
             let slurmd = cluster.daemon("slurmd", &["-D", "-N", node])?;
@@ -140,6 +149,7 @@ impl Cluster {
                 nodes: Default::default(),
                 threads_per_core: 1,
                 task_prolog: None,
+                accounting: None,
             },
             controller_environment: Vec::new(),
             interrupted: Arc::default(),

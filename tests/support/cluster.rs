@@ -7,7 +7,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -67,6 +67,15 @@ impl Cluster {
             Ok(cluster
                 .ask("scontrol", &["ping"])
                 .is_ok_and(|answer| answer.contains("is UP")))
+        })
+    }
+
+    /// Starts slurmctld and waits until it has ended by itself.
+    pub fn run_controller_to_its_end(&mut self) -> Outcome<ExitStatus> {
+        let controller = RefCell::new(self.daemon("slurmctld", &["-D"])?);
+        self.wait_until("slurmctld to end", LIMIT, |_| {
+            let ended = controller.borrow_mut().try_wait();
+            ended.map_err(|error| format!("slurmctld: {error}").into())
         })
     }
 

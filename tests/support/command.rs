@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Slurm's own commands, run against one cluster.
 
-use super::{Cluster, Outcome};
+use super::{Cluster, Outcome, accounting};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -38,7 +38,9 @@ impl Cluster {
         command
             .env("SLURM_CONF", self.folder.join("slurm.conf"))
             .env("TZ", "UTC")
-            .env("LC_ALL", "C.UTF-8");
+            .env("LC_ALL", "C.UTF-8")
+            // Where slurmdbd finds its database.
+            .env("MYSQL_UNIX_PORT", accounting::socket(&self.folder));
         // What a killed job leaves behind goes with the cluster.
         command.env("TMPDIR", self.work()).current_dir(self.work());
         command

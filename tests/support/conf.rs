@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The configuration of a test cluster: slurm.conf, gres.conf, cgroup.conf, plugstack.conf, surgent.toml.
 
-use super::{Outcome, places};
+use super::{Outcome, accounting, places};
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -83,6 +83,8 @@ pub struct Configuration {
     pub threads_per_core: u32,
     /// The program that TaskProlog= names.
     pub task_prolog: Option<String>,
+    /// What sacctmgr is told before slurmctld starts; `None` is no accounting.
+    pub accounting: Option<Vec<String>>,
 }
 
 impl Configuration {
@@ -115,7 +117,15 @@ impl Configuration {
             fs::set_permissions(folder.join("task-prolog"), executable)
                 .map_err(|error| format!("task-prolog: {error}"))?;
         }
-        put("slurm.conf", &self.slurm_conf(folder)?)?;
+        let ports = free_ports(2 + NODES.len())?;
+        put("slurm.conf", &self.slurm_conf(folder, &ports)?)?;
+        if self.accounting.is_some() {
+            put("slurmdbd.conf", &accounting::slurmdbd_conf(folder, ports[1])?)?;
+            // slurmdbd wants that: a password may be in it.
+            let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+            fs::set_permissions(folder.join("slurmdbd.conf"), private)
+                .map_err(|error| format!("slurmdbd.conf: {error}"))?;
+        }
         Ok(())
     }
 
@@ -156,8 +166,7 @@ impl Configuration {
         text
     }
 
-    fn slurm_conf(&self, folder: &Path) -> Outcome<String> {
-        let ports = free_ports(1 + NODES.len())?;
+    fn slurm_conf(&self, folder: &Path, ports: &[u16]) -> Outcome<String> {
         let at = folder.display();
         let host = hostname()?;
         let stock = places::stock_plugins()?;
@@ -168,7 +177,7 @@ impl Configuration {
         let nodes: String = NODES
             .iter()
             .zip(&self.nodes)
-            .zip(&ports[1..])
+            .zip(&ports[2..])
             .map(|((node, kind), port)| {
                 format!(
                     "NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={CPUS} CoresPerSocket={cores} \
@@ -210,10 +219,14 @@ impl Configuration {
              ReturnToService=2\n\
              KillWait=5\n\
              MessageTimeout=60\n\
-             {prolog}{preempt}{lines}{nodes}{partitions}",
+             {prolog}{accounting}{preempt}{lines}{nodes}{partitions}",
             controller_port = ports[0],
             prolog = match self.task_prolog {
                 Some(_) => format!("TaskProlog={at}/task-prolog\n"),
+                None => String::new(),
+            },
+            accounting = match self.accounting {
+                Some(_) => accounting::slurm_conf_lines(ports[1]),
                 None => String::new(),
             },
             preempt = self.preempt.lines(),

@@ -2,6 +2,7 @@
 //! A real Slurm cluster on one machine, for the cluster tests and the demo: munged, slurmctld and four slurmd in a
 //! folder of their own, on free ports. Needs root, no systemd, and nothing under /etc.
 
+mod accounting;
 mod builder;
 mod cluster;
 mod command;

@@ -19,7 +19,7 @@ const SEARCH: [&str; 5] = [
 pub fn daemon(name: &str) -> Outcome<PathBuf> {
     SEARCH.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.exists()).ok_or_else(|| {
         Failure::from(format!(
-            "{name} is not installed, so no cluster can be started. Run `make setup` as root, or set SURGENT_NO_CLUSTER=1 \
+            "{name} is not installed, so no cluster can be started: run `make setup` as root, or set SURGENT_NO_CLUSTER=1 \
              to skip the tests that need a cluster."
         ))
     })
@@ -60,7 +60,7 @@ pub fn stock_plugins() -> Outcome<PathBuf> {
     .map(PathBuf::from)
     .find(|folder| folder.join("select_cons_tres.so").exists())
     .ok_or_else(|| {
-        format!("Slurm's plugin directory was not found at {multiarch} nor at the usual places.").into()
+        format!("Slurm's plugins are neither in {multiarch} nor at the other usual places: run `make setup` as root.").into()
     })
 }
 
@@ -131,7 +131,8 @@ pub fn digits() -> Outcome<PathBuf> {
     }
 }
 
-fn root() -> PathBuf {
+/// The top of this checkout.
+pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 

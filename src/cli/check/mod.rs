@@ -104,7 +104,7 @@ fn findings(environment: &Environment) -> Vec<Finding> {
     findings.extend(clock(&config, asked));
     findings.extend(slurm_conf::findings(&config));
     if is_controller(&config) {
-        findings.extend(plugins::findings(&config));
+        findings.extend(plugins::findings(&config, config.slurm_conf()));
         if let Some(path) = config.slurm_conf() {
             findings.extend(files::settings(path));
         }
@@ -141,7 +141,7 @@ fn without_slurmctld(environment: &Environment) -> Vec<Finding> {
             "PluginDir",
             "slurm.conf does not set it, so the plugins were not looked at",
         )),
-        false => findings.extend(plugins::findings(&config)),
+        false => findings.extend(plugins::findings(&config, Some(&path))),
     }
     findings.extend(files::settings(&path));
     if let Some(path) = config.get("StateSaveLocation") {

@@ -3,6 +3,8 @@
 
 use super::finding::Finding;
 use super::safety;
+use crate::host::config::ConfigFile;
+use crate::policy::settings::Base;
 use crate::slurm::config::{Config, Version};
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 use std::path::{Path, PathBuf};
@@ -13,8 +15,8 @@ const PLUGIN_MAX_BYTES: u64 = 64 << 20;
 /// The symbol by which Slurm tells for which release a plugin was built.
 const VERSION_SYMBOL: &str = "plugin_version";
 
-/// All findings about the plugins that slurmctld loads.
-pub fn findings(config: &Config) -> Vec<Finding> {
+/// All findings about the plugins that slurmctld loads, with the base that `surgent.toml` beside `slurm_conf` names.
+pub fn findings(config: &Config, slurm_conf: Option<&Path>) -> Vec<Finding> {
     let mut names = vec!["preempt_surgent.so", "job_submit_surgent.so"];
     if config
         .get("PrioritySiteFactorPlugin")
@@ -22,7 +24,49 @@ pub fn findings(config: &Config) -> Vec<Finding> {
     {
         names.push("site_factor_surgent.so");
     }
-    names.into_iter().flat_map(|name| plugin(name, config)).collect()
+    let base = slurm_conf.and_then(base_plugin).map(|name| base(name, config));
+    let ours = names.into_iter().flat_map(|name| plugin(name, config));
+    ours.chain(base).collect()
+}
+
+/// A file of settings that cannot be used is found elsewhere.
+fn base_plugin(slurm_conf: &Path) -> Option<&'static str> {
+    match ConfigFile::beside(slurm_conf).changed()?.ok()?.base {
+        Base::None => None,
+        Base::Qos => Some("preempt_qos.so"),
+        Base::PartitionPrio => Some("preempt_partition_prio.so"),
+    }
+}
+
+/// Slurm's own plugin, which Surgent loads as Slurm would: the first in PluginDir that fits.
+fn base(name: &str, config: &Config) -> Finding {
+    let dirs = config.plugin_dirs();
+    let found: Vec<_> = dirs
+        .iter()
+        .filter_map(|dir| Some((dir, version_of(&dir.join(name)).ok()?)))
+        .collect();
+    let fitting = found
+        .iter()
+        .find(|(_, built)| config.version().is_none_or(|runs| runs == *built));
+    match (fitting, found.first()) {
+        (Some((dir, built)), _) => Finding::ok(
+            name,
+            format!("{}, for Slurm {built}; the base", dir.join(name).display()),
+        ),
+        (None, Some((_, built))) => Finding::error(
+            name,
+            format!("for Slurm {built}, which is not the one that runs: normal jobs preempt nobody"),
+            "install Slurm's own plugins of one release",
+        ),
+        (None, None) => Finding::error(
+            name,
+            format!(
+                "base names it, and it is in none of the folders of PluginDir ({}): normal jobs preempt nobody",
+                listed(&dirs)
+            ),
+            "install it, or write base = \"none\" in surgent.toml",
+        ),
+    }
 }
 
 fn plugin(name: &str, config: &Config) -> Vec<Finding> {
@@ -101,7 +145,28 @@ fn listed(dirs: &[PathBuf]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::finding::Level;
     use super::*;
+
+    #[test]
+    fn a_base_that_is_not_there_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let conf = folder.path().join("slurm.conf");
+        let config = Config::parse(&format!("PluginDir = {}\n", folder.path().display()));
+        let about_base = |toml: &str| {
+            std::fs::write(folder.path().join("surgent.toml"), toml).unwrap();
+            let findings = findings(&config, Some(&conf));
+            findings
+                .into_iter()
+                .find(|finding| finding.found.contains("base"))
+        };
+        let missing = about_base("base = \"qos\"").unwrap();
+        assert_eq!(
+            (missing.about.as_str(), missing.level),
+            ("preempt_qos.so", Level::Error)
+        );
+        assert!(about_base("").is_none());
+    }
 
     #[test]
     fn what_is_no_plugin_is_said_to_be_none() {

@@ -42,21 +42,29 @@ fn preempt_type(config: &Config) -> Option<Finding> {
     })
 }
 
+/// Victims are requeued whatever it says; it is for the jobs that the base stops.
 fn preempt_mode(config: &Config) -> Option<Finding> {
     let found = shown(config, "PreemptMode");
-    Some(
-        match config
+    let has = |wanted: &str| {
+        config
             .list("PreemptMode")
-            .any(|mode| mode.eq_ignore_ascii_case("requeue"))
-        {
-            true => Finding::ok("PreemptMode", found),
-            false => Finding::error(
-                "PreemptMode",
-                format!("{found}: Slurm requeues no victim"),
-                format!("write PreemptMode=REQUEUE, {RESTART}"),
-            ),
-        },
-    )
+            .any(|mode| mode.eq_ignore_ascii_case(wanted))
+    };
+    Some(if has("requeue") || has("cancel") {
+        Finding::ok("PreemptMode", found)
+    } else if has("suspend") || has("gang") {
+        Finding::warning(
+            "PreemptMode",
+            format!("{found}: Slurm suspends no job for another as it does without Surgent (docs/limits.md)"),
+            format!("write PreemptMode=REQUEUE or PreemptMode=CANCEL, {RESTART}"),
+        )
+    } else {
+        Finding::error(
+            "PreemptMode",
+            format!("{found}: Slurm preempts nobody"),
+            format!("write PreemptMode=REQUEUE, {RESTART}"),
+        )
+    })
 }
 
 fn job_submit(config: &Config) -> Option<Finding> {
@@ -224,8 +232,9 @@ AccountingStoreFlags = job_comment
     fn each_line_that_is_wrong_is_named_with_what_to_change() {
         let table = [
             ("PreemptType = preempt/qos", Level::Error),
-            ("PreemptMode = SUSPEND,GANG", Level::Error),
-            ("PreemptMode = CANCEL", Level::Error),
+            ("PreemptMode = OFF", Level::Error),
+            ("PreemptMode = (null)", Level::Error),
+            ("PreemptMode = SUSPEND,GANG", Level::Warning),
             ("JobSubmitPlugins = lua", Level::Error),
             ("JobSubmitPlugins = (null)", Level::Error),
             ("PriorityType = priority/basic", Level::Note),

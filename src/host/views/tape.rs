@@ -259,6 +259,7 @@ fn traits(view: &abi::surgent_job_view_t) -> JobTraits {
         exempt: has(abi::SURGENT_JOB_EXEMPT),
         shared: has(abi::SURGENT_JOB_SHARED),
         user_node: has(abi::SURGENT_JOB_USER_NODE),
+        place: has(abi::SURGENT_JOB_LOSES_PLACE).then_some(view.priority),
     }
 }
 

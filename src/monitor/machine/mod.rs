@@ -7,6 +7,7 @@
 //! drill is a request that was called off from the start, and whose answer is published all the same.
 
 mod event;
+mod request;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ pub use event::{Action, Answer, Ask, Cause, Circumstances, Event, Training};
 use super::time::Now;
 use crate::policy::directives::SaveKind;
 use crate::policy::units::{Seconds, UnixTime};
+use request::{Phase, Request};
 use std::time::Duration;
 
 /// How often a held allocation is checked for a request that was called off without a signal.
@@ -49,37 +51,6 @@ enum Program {
         since: Duration,
         next_look: Duration,
     },
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Request {
-    /// `None` where only the signal is known.
-    ask: Option<Ask>,
-    phase: Phase,
-    is_called_off: bool,
-    /// A drill waits for the answer, whether or not an urgent job does.
-    is_drilled: bool,
-}
-
-impl Request {
-    /// Nobody but a drill waits for the answer.
-    fn is_drill(&self) -> bool {
-        self.is_drilled && self.is_called_off
-    }
-
-    fn is_answered(&self) -> bool {
-        matches!(self.phase, Phase::Saved { .. })
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Phase {
-    /// The program cannot be asked yet.
-    Waiting,
-    /// The signal went out.
-    Passed { at: Duration },
-    /// The model is saved.
-    Saved { at: Duration, is_acknowledged: bool },
 }
 
 impl Machine {
@@ -205,6 +176,7 @@ impl Machine {
                     phase: Phase::Waiting,
                     is_called_off: false,
                     is_drilled: request.is_some_and(|request| request.is_drilled && !request.is_answered()),
+                    saved_before: request.and_then(|request| request.last_save()),
                 });
                 Vec::new()
             }
@@ -224,12 +196,13 @@ impl Machine {
             }
             // It has saved for an urgent job, which is about to take its place.
             (Program::Running, Some(request)) if !request.is_called_off => Vec::new(),
-            (Program::Running, _) if self.circumstances.can_ask => {
-                self.request = Some(Request {
+            (Program::Running, request) if self.circumstances.can_ask => {
+                *request = Some(Request {
                     ask: None,
                     phase: Phase::Waiting,
                     is_called_off: true,
                     is_drilled: true,
+                    saved_before: request.and_then(|request| request.last_save()),
                 });
                 Vec::new()
             }
@@ -256,16 +229,25 @@ impl Machine {
         }
     }
 
-    /// No urgent job waits any more for what the program has not been asked yet; a drill may.
+    /// No urgent job waits any more for what the program has not been asked yet; a drill may, and the program may
+    /// still end because of the request before.
     fn drop_waiting(&mut self) {
-        self.request = self
-            .request
-            .filter(|request| request.is_drilled)
-            .map(|request| Request {
+        self.request = self.request.and_then(|request| {
+            let phase = match (request.is_drilled, request.saved_before) {
+                (true, _) => request.phase,
+                (false, Some(at)) => Phase::Saved {
+                    at,
+                    is_acknowledged: true,
+                },
+                (false, None) => return None,
+            };
+            Some(Request {
                 ask: None,
+                phase,
                 is_called_off: true,
                 ..request
-            });
+            })
+        });
     }
 
     /// The training goes on although its program has ended.
@@ -354,15 +336,14 @@ impl Machine {
 
     fn progressed(&mut self, now: Now) -> Vec<Action> {
         self.last_epoch = Some(now.monotonic);
-        if let Some(Request {
-            phase: Phase::Saved { .. },
-            is_called_off: true,
-            ..
-        }) = self.request
-        {
-            // It goes on after the save: whatever ends it later is not this request.
-            self.request = None;
-        }
+        // It goes on after the save: whatever ends it later is not that request.
+        self.request = self
+            .request
+            .filter(|request| !(request.is_answered() && request.is_called_off))
+            .map(|request| Request {
+                saved_before: None,
+                ..request
+            });
         Vec::new()
     }
 
@@ -385,23 +366,54 @@ impl Machine {
         let Some(request) = self.request.filter(|_| may_hold) else {
             return vec![Action::End(code)];
         };
+        let age = |saved: Duration| now.monotonic.saturating_sub(saved);
+        if let Some(at) = request
+            .saved_before
+            .filter(|at| !request.is_answered() && age(*at) <= EXIT_AFTER_SAVE)
+        {
+            return self.exited_for_the_request_before(request, at, now);
+        }
         match request.phase {
             Phase::Waiting => vec![Action::End(code)],
             Phase::Passed { at } => self.exited_unsaved(request, code, training, at, now),
             Phase::Saved { at, .. } => {
-                let is_meant = now.monotonic.saturating_sub(at) <= EXIT_AFTER_SAVE;
+                let is_meant = age(at) <= EXIT_AFTER_SAVE;
                 match (request.is_called_off, is_meant) {
                     (true, true) => self.go_on("the request was called off after the program had saved", now),
                     (true, false) => vec![Action::End(code)],
-                    (false, _) => {
-                        self.hold(now);
-                        let sentence =
-                            "the program has saved and ended; its resources are kept until Slurm takes them";
-                        vec![Action::Say(sentence.to_owned())]
-                    }
+                    (false, _) => self.hold_saved(now),
                 }
             }
         }
+    }
+
+    fn hold_saved(&mut self, now: Now) -> Vec<Action> {
+        self.hold(now);
+        let sentence = "the program has saved and ended; its resources are kept until Slurm takes them";
+        vec![Action::Say(sentence.to_owned())]
+    }
+
+    /// The program ended when it had saved for one request, and was asked by another on its way out.
+    fn exited_for_the_request_before(&mut self, request: Request, saved: Duration, now: Now) -> Vec<Action> {
+        if request.is_called_off && !request.is_drilled {
+            return self.go_on("the request was called off after the program had saved", now);
+        }
+        let answer = acknowledge(request.ask, None, Duration::ZERO, now);
+        if request.is_called_off {
+            let mut actions = self.go_on("the program had saved, and nobody needs its resources", now);
+            actions.insert(0, answer);
+            return actions;
+        }
+        self.request = Some(Request {
+            phase: Phase::Saved {
+                at: saved,
+                is_acknowledged: false,
+            },
+            ..request
+        });
+        let mut actions = self.hold_saved(now);
+        actions.insert(0, answer);
+        actions
     }
 
     /// The program ended after it was asked, and no save was seen.

@@ -303,6 +303,78 @@ fn stories_of_a_program_that_runs_alone() {
             ],
         ),
         (
+            "asked again on its way out: the save answers that as well",
+            &[
+                (5, ASKED, ""),
+                (5, Event::Ready, "pass say"),
+                (6, SAVED, "saved=10006 in 1"),
+                (7, ASKED, ""),
+                (8, EXITED, "saved=10008 say"),
+                (9, Event::Terminate, "end 143"),
+            ],
+        ),
+        (
+            "asked again on its way out, and the signal passed on: the same",
+            &[
+                (5, ASKED, ""),
+                (5, Event::Ready, "pass say"),
+                (6, SAVED, "saved=10006 in 1"),
+                (7, ASKED, ""),
+                (7, Event::Ready, "pass say"),
+                (8, EXITED, "saved=10008 say"),
+            ],
+        ),
+        (
+            "asked again on its way out, and called off",
+            &[
+                (5, ASKED, ""),
+                (5, Event::Ready, "pass say"),
+                (6, SAVED, "saved=10006 in 1"),
+                (7, ASKED, ""),
+                (7, CALLED_OFF, ""),
+                (8, EXITED, "say resume"),
+            ],
+        ),
+        (
+            "asked again, signalled and called off on its way out",
+            &[
+                (5, ASKED, ""),
+                (5, Event::Ready, "pass say"),
+                (6, SAVED, "saved=10006 in 1"),
+                (7, ASKED, ""),
+                (7, Event::Ready, "pass say"),
+                (7, CALLED_OFF, ""),
+                (8, EXITED, "say resume"),
+            ],
+        ),
+        (
+            "asked again long after its save, or after another epoch: that save is no answer",
+            &[
+                (5, ASKED, ""),
+                (5, Event::Ready, "pass say"),
+                (6, SAVED, "saved=10006 in 1"),
+                (7, Event::Progressed, ""),
+                (8, ASKED, ""),
+                (8, Event::Progressed, ""),
+                (8, Event::Ready, "pass say"),
+                (9, SAVED, "saved=10009 in 1"),
+                (75, ASKED, ""),
+                (75, Event::Ready, "pass say"),
+                (76, EXITED, "say end 3"),
+            ],
+        ),
+        (
+            "a drill on its way out",
+            &[
+                (5, ASKED, ""),
+                (5, Event::Ready, "pass say"),
+                (6, SAVED, "saved=10006 in 1"),
+                (6, CALLED_OFF, ""),
+                (7, Event::Drill, ""),
+                (8, EXITED, "saved=10008 say resume"),
+            ],
+        ),
+        (
             "a request from before the start counts, one that is over does not",
             &[
                 (101, CHECKED, ""),

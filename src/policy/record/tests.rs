@@ -4,7 +4,7 @@
 use super::*;
 
 const WHOLE: &str = "surgent{class=urgent first=1764410000 ask=17 asked=1764413600 deadline=1764413660 \
-                     preempted=1 by=18 waits_for=3,4}";
+                     place=4294901759 preempted=1 by=18 waits_for=3,4}";
 
 #[test]
 fn every_field_has_its_place() {
@@ -13,6 +13,7 @@ fn every_field_has_its_place() {
         ask: Some(JobId(17)),
         asked: Some(UnixTime(1_764_413_600)),
         deadline: Some(UnixTime(1_764_413_660)),
+        place: Some(4_294_901_759),
         preempted: 1,
         by: Some(JobId(18)),
         waits_for: vec![JobId(3), JobId(4)],

@@ -30,6 +30,12 @@ impl Member {
         self.options.push(format!("--export=ALL,PRIORITY={priority}"));
         self
     }
+
+    /// With a further option of sbatch.
+    pub fn with(mut self, option: &str) -> Self {
+        self.options.push(option.to_owned());
+        self
+    }
 }
 
 /// What an urgent job asks for, and what is to become of it.
@@ -110,6 +116,7 @@ impl Shape {
 pub struct Crowd<'a> {
     cluster: &'a Cluster,
     names: BTreeMap<JobId, String>,
+    suspended: BTreeSet<JobId>,
 }
 
 impl<'a> Crowd<'a> {
@@ -118,6 +125,7 @@ impl<'a> Crowd<'a> {
         let nobody = Self {
             cluster,
             names: BTreeMap::new(),
+            suspended: BTreeSet::new(),
         };
         nobody.join(members)
     }
@@ -139,9 +147,9 @@ impl<'a> Crowd<'a> {
         Ok(self)
     }
 
-    /// Waits until everybody runs and can be asked.
+    /// Waits until everybody runs and can be asked, but for those who are suspended.
     pub fn settle(&self) -> Outcome {
-        for (job, name) in &self.names {
+        for (job, name) in self.names.iter().filter(|(job, _)| !self.suspended.contains(job)) {
             self.cluster.wait_for_state(*job, "RUNNING", LIMIT)?;
             // The tasks of an array write into one file.
             let up = format!("{job} up restart {}\n", self.cluster.job(*job)?.restarts());
@@ -187,13 +195,33 @@ impl<'a> Crowd<'a> {
         Ok(())
     }
 
+    /// An administrator suspends this member.
+    pub fn suspend(&mut self, name: &str) -> Outcome {
+        for job in self.numbers(name) {
+            self.cluster.ask("scontrol", &["suspend", &job.to_string()])?;
+            self.cluster.wait_for_state(job, "SUSPENDED", LIMIT)?;
+            self.suspended.insert(job);
+        }
+        Ok(())
+    }
+
+    /// He lets it go on.
+    pub fn resume(&mut self, name: &str) -> Outcome {
+        for job in self.numbers(name) {
+            self.cluster.ask("scontrol", &["resume", &job.to_string()])?;
+            self.suspended.remove(&job);
+        }
+        self.settle()
+    }
+
     /// The numbers of the member's jobs.
     pub fn numbers(&self, name: &str) -> Vec<JobId> {
         let of_it = self.names.iter().filter(|(_, known)| *known == name);
         of_it.map(|(job, _)| *job).collect()
     }
 
-    fn try_shape(&self, shape: &Shape) -> Outcome<String> {
+    /// The same, but waits for nobody to be back.
+    pub fn try_shape(&self, shape: &Shape) -> Outcome<String> {
         let before = self.restarts()?;
         let mut options = vec![
             "--job-name=urgent",

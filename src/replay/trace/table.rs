@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Rows of named columns.
+
+use super::TraceError;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+/// Where the columns are.
+pub struct Header {
+    separator: char,
+    names: Vec<String>,
+}
+
+/// One row below a [`Header`].
+pub struct Row<'a> {
+    header: &'a Header,
+    line: u64,
+    cells: Vec<&'a str>,
+}
+
+impl Header {
+    /// The columns that `line` names.
+    pub fn new(line: &str, separator: char) -> Self {
+        let names = line.split(separator).map(|name| name.trim().to_owned());
+        Self {
+            separator,
+            names: names.collect(),
+        }
+    }
+
+    /// Whether all of these are there.
+    pub fn has_all(&self, names: &[&str]) -> bool {
+        names.iter().all(|name| self.at(name).is_some())
+    }
+
+    fn at(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| known == name)
+    }
+
+    /// The cells of a row. What is too much belongs to the last one, which may hold the separator.
+    ///
+    /// # Errors
+    ///
+    /// Too few cells.
+    pub fn row<'a>(&'a self, (line, text): (u64, &'a str)) -> Result<Row<'a>, TraceError> {
+        let cells: Vec<&str> = text.splitn(self.names.len(), self.separator).collect();
+        if cells.len() < self.names.len() {
+            let what = format!(
+                "{} fields, where the first line names {}; is the trace cut off here?",
+                cells.len(),
+                self.names.len()
+            );
+            return Err(TraceError::at(line, what));
+        }
+        Ok(Row {
+            header: self,
+            line,
+            cells,
+        })
+    }
+}
+
+impl Row<'_> {
+    /// The number of its line.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// What stands under `name`; `None` without such a column.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.header.at(name).map(|at| self.cells[at].trim())
+    }
+
+    /// The same; nothing, without such a column. For columns that the header was found to have.
+    pub fn text(&self, name: &str) -> &str {
+        self.get(name).unwrap_or_default()
+    }
+
+    /// A whole number within `range`.
+    ///
+    /// # Errors
+    ///
+    /// Anything else; the sentence names the column and what stands there.
+    pub fn whole(&self, name: &str, range: RangeInclusive<i64>) -> Result<i64, TraceError> {
+        let text = self.text(name);
+        match text.parse::<i64>() {
+            Ok(number) if range.contains(&number) => Ok(number),
+            _ => Err(self.fault(
+                name,
+                &format!("a whole number from {} to {}", range.start(), range.end()),
+            )),
+        }
+    }
+
+    /// A number within `range`, also with a fraction.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn number(&self, name: &str, range: RangeInclusive<f64>) -> Result<f64, TraceError> {
+        match self.text(name).parse::<f64>() {
+            Ok(number) if range.contains(&number) => Ok(number),
+            _ => Err(self.fault(
+                name,
+                &format!("a number from {} to {}", range.start(), range.end()),
+            )),
+        }
+    }
+
+    /// The sentence that something else than `wanted` stands under `name`.
+    pub fn fault(&self, name: &str, wanted: impl Display) -> TraceError {
+        const SHOWN_MAX_CHARS: usize = 40;
+        let shown: String = self.text(name).chars().take(SHOWN_MAX_CHARS).collect();
+        TraceError::at(self.line, format!("{name} is {shown:?}, not {wanted}"))
+    }
+}
