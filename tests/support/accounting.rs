@@ -30,24 +30,36 @@ pub(super) fn slurmdbd_conf(folder: &Path, port: u16) -> Outcome<String> {
     ))
 }
 
+/// What makes the database's own tables; slurmdbd has procedures of its own kept in one of them.
+fn system_tables() -> Outcome<String> {
+    let found = ["/usr/share/mysql", "/usr/share/mariadb"]
+        .iter()
+        .find_map(|folder| fs::read_to_string(Path::new(folder).join("mysql_system_tables.sql")).ok())
+        .ok_or("mysql_system_tables.sql of mariadb-server-core is not there")?;
+    Ok(format!("create database mysql;\nuse mysql;\n{found}"))
+}
+
 impl Cluster {
     /// Starts database and slurmdbd, and tells sacctmgr what is in `setup`.
     pub(super) fn start_accounting(&mut self, setup: &[String]) -> Outcome {
         let (data, socket) = (self.folder().join("database"), socket(self.folder()));
         fs::create_dir(&data).map_err(|error| format!("{}: {error}", data.display()))?;
-        // Without accounts of its own: the folder is root's, and nothing listens on a port.
-        let options = [
+        let common = [
             "--no-defaults".to_owned(),
             "--user=root".to_owned(),
+            "--innodb-log-file-size=16M".to_owned(),
+            format!("--datadir={}", data.display()),
+        ];
+        self.make_system_tables(&common)?;
+        // Without users of its own: the folder is root's, and nothing listens on a port.
+        let options = [
             "--skip-networking".to_owned(),
             "--skip-grant-tables".to_owned(),
             "--innodb-flush-log-at-trx-commit=0".to_owned(),
-            "--innodb-log-file-size=16M".to_owned(),
-            format!("--datadir={}", data.display()),
             format!("--socket={}", socket.display()),
             format!("--pid-file={}/database.pid", self.folder().display()),
         ];
-        let options: Vec<_> = options.iter().map(String::as_str).collect();
+        let options: Vec<_> = common.iter().chain(&options).map(String::as_str).collect();
         let database = self.daemon("mariadbd", &options)?;
         self.daemons.push(database);
         self.wait_for("the database's socket", LIMIT, |_| Ok(socket.exists()))?;
@@ -56,13 +68,28 @@ impl Cluster {
         self.wait_for("slurmdbd to answer", LIMIT, |cluster| {
             Ok(cluster.ask("sacctmgr", &["-n", "list", "qos"]).is_ok())
         })?;
-        for words in ["add cluster surgent"]
-            .into_iter()
-            .chain(setup.iter().map(String::as_str))
-        {
+        let setup = setup.iter().map(String::as_str);
+        for words in ["add cluster surgent"].into_iter().chain(setup) {
             let words: Vec<_> = ["-i"].into_iter().chain(words.split(' ')).collect();
             self.ask("sacctmgr", &words)?;
         }
         Ok(())
+    }
+
+    fn make_system_tables(&self, options: &[String]) -> Outcome {
+        let script = self.folder().join("system-tables.sql");
+        fs::write(&script, system_tables()?).map_err(|error| format!("{}: {error}", script.display()))?;
+        let input = fs::File::open(&script).map_err(|error| format!("{}: {error}", script.display()))?;
+        let output = self
+            .prepared(&places::daemon("mariadbd")?)
+            .args(options)
+            .arg("--bootstrap")
+            .stdin(input)
+            .output()
+            .map_err(|error| format!("mariadbd: {error}"))?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
+        }
     }
 }

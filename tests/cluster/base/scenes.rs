@@ -71,14 +71,13 @@ impl<'a> Scene<'a> {
         Ok(id)
     }
 
-    /// A job that runs on these nodes when this returns, and began at least a second after those before it.
+    /// A job that runs on these nodes when this returns.
     fn stays(&mut self, name: &str, class: &str, nodes: &str) -> Outcome<JobId> {
         let id = self.submit(name, class, &format!("--nodelist={nodes}"), STAYER)?;
         self.site.cluster.wait_for_state(id, "RUNNING", LIMIT)?;
         self.site
             .cluster
             .wait_for_output(&format!("{}-{name}", self.name), "up", LIMIT)?;
-        std::thread::sleep(std::time::Duration::from_millis(1100));
         Ok(id)
     }
 
@@ -141,7 +140,20 @@ fn notices(output: &str) -> BTreeSet<String> {
 
 const SHORT: &str = "echo high";
 
-pub fn requeued(site: Site<'_>) -> Outcome<Seen> {
+/// Those that do not depend on the order that slurm.conf asks for.
+pub fn all(site: Site<'_>) -> Outcome<Vec<Seen>> {
+    let scenes = [
+        requeued,
+        cancelled,
+        graced,
+        spared,
+        of_one_class,
+        the_smallest_first,
+    ];
+    scenes.into_iter().map(|scene| scene(site)).collect()
+}
+
+fn requeued(site: Site<'_>) -> Outcome<Seen> {
     let cluster = site.cluster;
     let mut scene = Scene::new(site, "requeued");
     for (name, node) in [("a", "n1"), ("b", "n2"), ("c", "n3"), ("d", "n4")] {
@@ -155,7 +167,7 @@ pub fn requeued(site: Site<'_>) -> Outcome<Seen> {
     Ok(seen)
 }
 
-pub fn cancelled(site: Site<'_>) -> Outcome<Seen> {
+fn cancelled(site: Site<'_>) -> Outcome<Seen> {
     let cluster = site.cluster;
     let mut scene = Scene::new(site, "cancelled");
     scene.stays("a", "cancelled", "n[1-4]")?;
@@ -166,7 +178,7 @@ pub fn cancelled(site: Site<'_>) -> Outcome<Seen> {
     Ok(seen)
 }
 
-pub fn graced(site: Site<'_>) -> Outcome<Seen> {
+fn graced(site: Site<'_>) -> Outcome<Seen> {
     let cluster = site.cluster;
     let mut scene = Scene::new(site, "graced");
     let warned = scene.stays("a", "graced", "n[1-4]")?;
@@ -179,7 +191,7 @@ pub fn graced(site: Site<'_>) -> Outcome<Seen> {
     Ok(seen)
 }
 
-pub fn spared(site: Site<'_>) -> Outcome<Seen> {
+fn spared(site: Site<'_>) -> Outcome<Seen> {
     let cluster = site.cluster;
     let mut scene = Scene::new(site, "spared");
     scene.stays("a", "spared", "n[1-2]")?;
@@ -199,7 +211,7 @@ pub fn spared(site: Site<'_>) -> Outcome<Seen> {
     Ok(seen)
 }
 
-pub fn of_one_class(site: Site<'_>) -> Outcome<Seen> {
+fn of_one_class(site: Site<'_>) -> Outcome<Seen> {
     let cluster = site.cluster;
     let mut scene = Scene::new(site, "class");
     scene.stays("a", "high", "n[1-4]")?;
@@ -214,7 +226,7 @@ pub fn of_one_class(site: Site<'_>) -> Outcome<Seen> {
     Ok(seen)
 }
 
-pub fn the_smallest_first(site: Site<'_>) -> Outcome<Seen> {
+fn the_smallest_first(site: Site<'_>) -> Outcome<Seen> {
     let cluster = site.cluster;
     let mut scene = Scene::new(site, "smallest");
     scene.stays("two", "low", "n[1-2]")?;
@@ -232,6 +244,8 @@ pub fn the_youngest_first(site: Site<'_>) -> Outcome<Seen> {
     let mut scene = Scene::new(site, "youngest");
     for (name, node) in [("a", "n4"), ("b", "n2"), ("c", "n1"), ("d", "n3")] {
         scene.stays(name, "low", node)?;
+        // Slurm counts starts in whole seconds.
+        std::thread::sleep(std::time::Duration::from_millis(1100));
     }
     let high = scene.submit("high", "high", "--nodes=2", SHORT)?;
     cluster.wait_for_state(high, "COMPLETED", LIMIT)?;
