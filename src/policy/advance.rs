@@ -358,7 +358,9 @@ impl<'a> Advance<'a> {
         since: UnixTime,
     ) {
         let now = self.facts.now;
-        let waited_s = now - self.grace_end(campaign, since);
+        let since = self.grace_end(campaign, since);
+        campaign.phase = Phase::Open { since };
+        let waited_s = now - since;
         if waited_s > self.settings.urgent.gate_patience_s && party.is_blocked() {
             self.no_longer_waits(campaign);
             return;
@@ -394,8 +396,8 @@ impl<'a> Advance<'a> {
         }
     }
 
-    /// When Slurm has stopped the last of those whom it gives a grace: who uses a reservation until its owner comes
-    /// (`--signal=R`) gets the time he asked to be warned before. `since` if there are none.
+    /// When Slurm will have stopped the last of those whom it gives a grace: who uses a reservation until its owner comes
+    /// (`--signal=R`) gets the time that he asked to be warned before. `since` if there are none.
     fn grace_end(&self, campaign: &Campaign, since: UnixTime) -> UnixTime {
         let going = campaign.active().filter_map(|asked| same_run(self.facts, asked));
         going

@@ -93,7 +93,7 @@ pub enum Phase {
     Saving,
     /// All have saved; Slurm may take them.
     Open {
-        /// Since when.
+        /// Since when; where Slurm gives victims a grace, the end of that.
         since: UnixTime,
     },
     /// All have saved, and are requeued for a heterogeneous job; Slurm has yet to start it.

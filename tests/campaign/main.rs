@@ -235,6 +235,25 @@ fn nobody_else_is_asked_while_slurm_gives_victims_a_grace() {
     let mut world = full_cluster();
     world.grace_s = 100;
     world.run(150);
+    assert_only_two_made_way(&world);
+}
+
+#[test]
+fn patience_begins_when_the_grace_is_over() {
+    let mut world = full_cluster();
+    world.grace_s = 45;
+    world.run(40);
+    // When they are stopped, their nodes are still to be cleared.
+    world.nodes_back_at = world.now + 25;
+    world.run(10);
+    for victim in [1, 2] {
+        world.jobs.get_mut(&victim).unwrap().stop(world.now);
+    }
+    world.run(30);
+    assert_only_two_made_way(&world);
+}
+
+fn assert_only_two_made_way(world: &World) {
     assert!(world.happened("start 9"), "{:?}", world.events);
     let asked = |id: u32| world.happened(&format!("ask {id} for 9"));
     assert!(
@@ -242,6 +261,8 @@ fn nobody_else_is_asked_while_slurm_gives_victims_a_grace() {
         "{:?}",
         world.events
     );
+    let widened = world.said.iter().any(|said| said.contains("does not start"));
+    assert!(!widened, "{:?}", world.said);
 }
 
 #[test]
