@@ -41,7 +41,7 @@ build: $(CORE) $(SURGENT) ## Build the core and the program surgent
 setup lint $(CORE) $(SURGENT): rust
 rust:
 	@$(CARGO) --version >/dev/null 2>&1 || { \
-		echo 'make: $(CARGO) does not run: install Rust 1.88 or later, with rustup (https://rustup.rs), say' >&2; exit 1; }
+		echo 'make: $(CARGO) does not run: install Rust 1.88 or later, with rustup, say' >&2; exit 1; }
 
 demo: setup ## Show the whole story on a real Slurm, in about a minute and a half
 	@$(MAKE) --no-print-directory shims $(DIGITS)
