@@ -94,6 +94,12 @@ pub fn behind_gate(campaign: &Campaign, facts: &Facts) -> Vec<(JobId, UnixTime)>
         .collect()
 }
 
+/// Whether the job's record shows this very request.
+fn shows_request(job: &RunningJob, asked: &Asked, urgent: JobId) -> bool {
+    let record = job.record.as_ref();
+    record.is_some_and(|record| record.ask == Some(urgent) && record.asked == Some(asked.asked))
+}
+
 pub(super) fn release_active(campaign: &Campaign, facts: &Facts, ledger: &mut Ledger) {
     for job in campaign.active().filter_map(|asked| same_run(facts, asked)) {
         ledger.release(job);
@@ -212,11 +218,14 @@ impl<'a> Advance<'a> {
         }
     }
 
-    /// Nobody has to be waited for any more.
+    /// Nobody has to be waited for any more. Of a job whose record does not show the request, nobody would know after its
+    /// requeue that it is to get its place back.
     pub(super) fn are_all_ready(&self, campaign: &Campaign) -> bool {
-        campaign
-            .active()
-            .all(|asked| asked.ready() || same_run(self.facts, asked).is_none())
+        let is_ready = |asked: &Asked| {
+            same_run(self.facts, asked)
+                .is_none_or(|job| asked.ready() && shows_request(job, asked, campaign.urgent))
+        };
+        campaign.active().all(is_ready)
     }
 
     /// Deadlines pass, and users change their minds about being requeued.
@@ -228,7 +237,8 @@ impl<'a> Advance<'a> {
             let Some(job) = same_run(self.facts, asked) else {
                 continue;
             };
-            let late = !asked.ready() && self.facts.now > asked.deadline;
+            let is_ready = asked.ready() && shows_request(job, asked, campaign.urgent);
+            let late = !is_ready && self.facts.now > asked.deadline;
             let unwilling = !job.traits.requeue || !job.traits.batch;
             if late || unwilling {
                 asked.stance = Stance::LetOff;
@@ -318,9 +328,7 @@ impl<'a> Advance<'a> {
             let Some(job) = same_run(self.facts, asked).filter(|job| !job.traits.suspended) else {
                 continue;
             };
-            let recorded = job.record.as_ref().is_some_and(|record| {
-                record.ask == Some(campaign.urgent) && record.asked == Some(asked.asked)
-            });
+            let recorded = shows_request(job, asked, campaign.urgent);
             let rested = asked
                 .tried
                 .is_none_or(|tried| self.facts.now - tried >= ASK_AGAIN_S);
