@@ -92,6 +92,8 @@ fn a_job_whose_script_was_not_changed_says_how_far_it_is_and_is_believed() -> Ou
         cluster.ask("scontrol", &["requeue", &job.to_string()])?;
         // Slurm's own delay of two minutes is lifted by Surgent only for jobs that are asked to make way at that moment.
         cluster.wait_for_state(job, "PENDING", LIMIT)?;
+        // A job that starts in the second of its requeueing is killed by slurmd ("Job credential revoked").
+        std::thread::sleep(std::time::Duration::from_secs(3));
         cluster.ask("scontrol", &["update", &format!("JobId={job}"), "StartTime=now"])?;
         cluster.wait_for("the job to run again", LIMIT, |cluster| {
             let job = cluster.job(job)?;
