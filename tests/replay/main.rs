@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Replays of small random traces: what is true of every replay, under every way of serving urgent jobs.
 
+mod cli;
+
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use surgent::policy::directives::SaveKind;
