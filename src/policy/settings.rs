@@ -114,7 +114,7 @@ impl Default for VictimSettings {
         Self {
             min_runtime_s: Seconds(60.0),
             nearly_done_s: Seconds(60.0),
-            max_preemptions: 3,
+            max_preemptions: 10,
             exempt_users: Vec::new(),
             exempt_accounts: Vec::new(),
             exempt_qos: Vec::new(),
