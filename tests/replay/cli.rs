@@ -13,19 +13,19 @@ use std::time::Duration;
 
 const HEADER: &str = "u_id,user,gpu_num,cpu_num,node_num,interval,run_time,wall_time,new_status\n";
 
-struct Bench(tempfile::TempDir);
+pub struct Bench(tempfile::TempDir);
 
 impl Bench {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
     /// So many jobs on a machine that they fill, in the form of the Helios extract.
-    fn trace(&self, jobs: u32) {
+    pub fn trace(&self, jobs: u32) {
         let mut text = HEADER.to_owned();
         for job in 0..jobs {
             let (gpus, run_s) = (1 + job % 4, 200 + job * 37 % 3000);
@@ -51,7 +51,7 @@ impl Bench {
         command
     }
 
-    fn run(&self, options: &[&str]) -> Output {
+    pub fn run(&self, options: &[&str]) -> Output {
         self.command(options).output().unwrap()
     }
 }

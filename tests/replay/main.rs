@@ -2,6 +2,7 @@
 //! Replays of small random traces: what is true of every replay, under every way of serving urgent jobs.
 
 mod cli;
+mod page;
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
