@@ -19,6 +19,7 @@ use crate::policy::ids::UserId;
 use lines::Lines;
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
+use table::{Header, Row};
 
 /// No trace has more jobs than this.
 pub const JOBS_MAX: usize = 2_000_000;
@@ -96,6 +97,46 @@ impl TraceError {
 struct Collected {
     trace: Trace,
     users: HashMap<String, UserId>,
+    /// The last submission, for forms that count time from one to the next.
+    submit_s: i64,
+}
+
+/// A form whose first line names the columns.
+struct Form {
+    /// By these it is told.
+    needed: &'static [&'static str],
+    separator: char,
+    read: fn(&Row<'_>, &mut Collected) -> Result<(), TraceError>,
+}
+
+const FORMS: [Form; 4] = [
+    Form {
+        needed: &intervals::NEEDED,
+        separator: ',',
+        read: intervals::read,
+    },
+    Form {
+        needed: &muri::NEEDED,
+        separator: ',',
+        read: muri::read,
+    },
+    Form {
+        needed: &shockwave::NEEDED,
+        separator: '\t',
+        read: shockwave::read,
+    },
+    Form {
+        needed: &sacct::NEEDED,
+        separator: '|',
+        read: sacct::read,
+    },
+];
+
+impl Form {
+    /// The columns, if `line` begins a trace in this form.
+    fn header(&self, line: &str) -> Option<Header> {
+        Some(Header::new(line, self.separator)).filter(|header| header.has_all(self.needed))
+    }
 }
 
 impl Collected {
@@ -135,16 +176,13 @@ pub fn read(input: impl BufRead) -> Result<Trace, TraceError> {
     };
     let first = first.to_owned();
     let mut collected = Collected::default();
+    let mut forms = FORMS.iter().filter_map(|form| Some((form, form.header(&first)?)));
     if swf::is_first_line(&first) {
         swf::read(&first, number, &mut lines, &mut collected)?;
-    } else if intervals::is_header(&first) {
-        intervals::read(&first, &mut lines, &mut collected)?;
-    } else if muri::is_header(&first) {
-        muri::read(&first, &mut lines, &mut collected)?;
-    } else if shockwave::is_header(&first) {
-        shockwave::read(&first, &mut lines, &mut collected)?;
-    } else if sacct::is_header(&first) {
-        sacct::read(&first, &mut lines, &mut collected)?;
+    } else if let Some((form, header)) = forms.next() {
+        while let Some(line) = lines.next_line()? {
+            (form.read)(&header.row(line)?, &mut collected)?;
+        }
     } else {
         return Err(TraceError::at(number, unknown_form(&first)));
     }

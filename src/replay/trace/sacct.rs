@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What `sacct -P` prints of jobs.
 
-use super::lines::Lines;
-use super::table::{Header, Row};
+use super::table::Row;
 use super::{COUNT_MAX, Collected, TIME_MAX_S, TraceError, TraceJob, Training};
 use crate::policy::directives::{self, Urgency};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use std::io::BufRead;
 
 /// The columns that are needed. `TimelimitRaw` and `Comment` are read where they are there; a comment has to be the last
 /// column, as it may hold the separator.
@@ -17,64 +15,51 @@ pub const NEEDED: [&str; 6] = ["JobID", "User", "Submit", "ElapsedRaw", "NNodes"
 pub const COMMAND: &str = "SLURM_TIME_FORMAT=%s sacct -a -X -P -S 2026-01-01 \
                            -o JobID,User,Submit,ElapsedRaw,NNodes,AllocTRES,TimelimitRaw,Comment";
 
-pub fn is_header(line: &str) -> bool {
-    Header::new(line, '|').has_all(&NEEDED)
-}
-
-pub fn read(
-    header: &str,
-    lines: &mut Lines<impl BufRead>,
-    collected: &mut Collected,
-) -> Result<(), TraceError> {
-    let header = Header::new(header, '|');
-    while let Some(line) = lines.next_line()? {
-        let row = header.row(line)?;
-        if row.text("JobID").contains('.') {
-            collected.skip("a step of a job");
-            continue;
-        }
-        if row.text("Submit") == "Unknown" {
-            collected.skip("without a submit time");
-            continue;
-        }
-        let submit_s = submit_s(&row)?;
-        let run_s = row.whole("ElapsedRaw", 0..=TIME_MAX_S)?;
-        let gpus = gpus(row.text("AllocTRES"))
-            .ok_or_else(|| row.fault("AllocTRES", "a list such as cpu=8,gres/gpu=4,node=1"))?;
-        if run_s == 0 {
-            collected.skip("ran for no time");
-            continue;
-        }
-        if gpus == 0 {
-            collected.skip("held no GPU");
-            continue;
-        }
-        let said = row
-            .get("Comment")
-            .and_then(|comment| directives::parse(comment.as_bytes()).ok());
-        let user = collected.user(row.text("User"));
-        collected.add(TraceJob {
-            line: row.line(),
-            user,
-            submit_s,
-            run_s,
-            // Minutes, or a word such as UNLIMITED.
-            limit_s: row
-                .get("TimelimitRaw")
-                .and_then(|limit| limit.parse::<i64>().ok())
-                .filter(|limit| (1..=TIME_MAX_S / 60).contains(limit))
-                .map(|limit| limit * 60),
-            nodes: u32::try_from(row.whole("NNodes", 0..=COUNT_MAX)?)
-                .ok()
-                .filter(|nodes| *nodes > 0),
-            gpus,
-            training: said
-                .and_then(|said| said.epochs)
-                .map(|epochs| Training { epochs }),
-            is_urgent: said.map(|said| said.urgency == Some(Urgency::Urgent)),
-        })?;
+pub fn read(row: &Row<'_>, collected: &mut Collected) -> Result<(), TraceError> {
+    if row.text("JobID").contains('.') {
+        collected.skip("a step of a job");
+        return Ok(());
     }
-    Ok(())
+    if row.text("Submit") == "Unknown" {
+        collected.skip("without a submit time");
+        return Ok(());
+    }
+    let submit_s = submit_s(row)?;
+    let run_s = row.whole("ElapsedRaw", 0..=TIME_MAX_S)?;
+    let gpus = gpus(row.text("AllocTRES"))
+        .ok_or_else(|| row.fault("AllocTRES", "a list such as cpu=8,gres/gpu=4,node=1"))?;
+    if run_s == 0 {
+        collected.skip("ran for no time");
+        return Ok(());
+    }
+    if gpus == 0 {
+        collected.skip("held no GPU");
+        return Ok(());
+    }
+    let said = row
+        .get("Comment")
+        .and_then(|comment| directives::parse(comment.as_bytes()).ok());
+    let user = collected.user(row.text("User"));
+    collected.add(TraceJob {
+        line: row.line(),
+        user,
+        submit_s,
+        run_s,
+        // Minutes, or a word such as UNLIMITED.
+        limit_s: row
+            .get("TimelimitRaw")
+            .and_then(|limit| limit.parse::<i64>().ok())
+            .filter(|limit| (1..=TIME_MAX_S / 60).contains(limit))
+            .map(|limit| limit * 60),
+        nodes: u32::try_from(row.whole("NNodes", 0..=COUNT_MAX)?)
+            .ok()
+            .filter(|nodes| *nodes > 0),
+        gpus,
+        training: said
+            .and_then(|said| said.epochs)
+            .map(|epochs| Training { epochs }),
+        is_urgent: said.map(|said| said.urgency == Some(Urgency::Urgent)),
+    })
 }
 
 /// Seconds since 1970, or a local time, of which only the distances matter.

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Traces of the Shockwave artifact: separated by tabs, with model and batch size of each job.
 
-use super::lines::Lines;
-use super::table::{Header, Row};
+use super::table::Row;
 use super::{COUNT_MAX, Collected, TIME_MAX_S, TraceError, TraceJob, Training};
-use std::io::BufRead;
 
-/// The columns that are read. Arrival comes last, in seconds.
+/// The columns that are read.
 pub const NEEDED: [&str; 5] = [
     "job_type",
     "total_steps",
@@ -24,33 +22,20 @@ const DATA_SETS: [(&str, f64); 5] = [
     ("ml-20m", 117_907.0),
 ];
 
-pub fn is_header(line: &str) -> bool {
-    Header::new(line, '\t').has_all(&NEEDED)
-}
-
-pub fn read(
-    header: &str,
-    lines: &mut Lines<impl BufRead>,
-    collected: &mut Collected,
-) -> Result<(), TraceError> {
-    let header = Header::new(header, '\t');
-    while let Some(line) = lines.next_line()? {
-        let row = header.row(line)?;
-        let training = training(&row)?;
-        let user = collected.user("");
-        collected.add(TraceJob {
-            line: row.line(),
-            user,
-            submit_s: row.number("arrival_time", 0.0..=TIME_MAX_S as f64)? as i64,
-            run_s: row.number("duration", 1.0..=TIME_MAX_S as f64)?.ceil() as i64,
-            limit_s: None,
-            nodes: None,
-            gpus: row.whole("scale_factor", 1..=COUNT_MAX)? as u32,
-            training,
-            is_urgent: None,
-        })?;
-    }
-    Ok(())
+pub fn read(row: &Row<'_>, collected: &mut Collected) -> Result<(), TraceError> {
+    let training = training(row)?;
+    let user = collected.user("");
+    collected.add(TraceJob {
+        line: row.line(),
+        user,
+        submit_s: row.number("arrival_time", 0.0..=TIME_MAX_S as f64)? as i64,
+        run_s: row.number("duration", 1.0..=TIME_MAX_S as f64)?.ceil() as i64,
+        limit_s: None,
+        nodes: None,
+        gpus: row.whole("scale_factor", 1..=COUNT_MAX)? as u32,
+        training,
+        is_urgent: None,
+    })
 }
 
 /// Epochs from steps, batch size and data set; `None` where one of these is not known.
