@@ -102,6 +102,12 @@ typedef List surgent_list_t;
 #define SURGENT_IS_USER_NODE(whole_node) ((whole_node) == WHOLE_NODE_USER)
 #endif
 
+/*
+ * From 24.11.1 on who borrows a reservation (--signal=R) makes way for its owner whatever a plugin says, and is cancelled
+ * unless the plugin's mode for it is "requeue".
+ */
+#define SURGENT_BORROWERS_MAKE_WAY (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 1))
+
 /* 23.02 brought PreemptParameters, and with them min_exempt_priority. */
 #define SURGENT_HAS_PREEMPT_PARAMETERS SURGENT_SLURM_FROM(23, 2)
 

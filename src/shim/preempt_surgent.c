@@ -108,6 +108,12 @@ static bool is_victim(const job_record_t *job)
 	       surgent_preempt_mode(SURGENT_JOB_ID(job), job->start_time) == SURGENT_MODE_REQUEUE;
 }
 
+/* Slurm does not ask whether it may stop this job for the owner of a reservation, only how. */
+static bool is_taken_anyway(const job_record_t *job)
+{
+	return SURGENT_BORROWERS_MAKE_WAY && surgent_fits(SURGENT_JOB, job) && (job->warn_flags & KILL_JOB_RESV);
+}
+
 /* 25.05 and later ask for each datum by its own function ... */
 SURGENT_HOOK extern uint32_t preempt_p_get_grace_time(job_record_t *job)
 {
@@ -126,7 +132,10 @@ SURGENT_HOOK extern uint16_t preempt_p_get_mode(job_record_t *job)
 		return PREEMPT_MODE_OFF;
 	if (is_victim(job))
 		return PREEMPT_MODE_REQUEUE;
-	mode = base ? surgent_base_mode(base, job) : PREEMPT_MODE_OFF;
+	if (base)
+		mode = surgent_base_mode(base, job);
+	else
+		mode = is_taken_anyway(job) ? PREEMPT_MODE_REQUEUE : PREEMPT_MODE_OFF;
 	/* Slurm kills a job whose preemption has begun and whose mode is then "off"; of one that cannot be read it may have. */
 	return mode == PREEMPT_MODE_OFF && (!surgent_fits(SURGENT_JOB, job) || job->preempt_time) ? PREEMPT_MODE_REQUEUE : mode;
 }

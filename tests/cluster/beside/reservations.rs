@@ -2,9 +2,9 @@
 //! Reservations: who is planned for in them, around them and before them. Those that have begun are in `shapes` too.
 
 use super::{prompt, whole_node, whole_nodes};
-use crate::on_cluster;
 use crate::shapes::crowd::{Crowd, Shape};
-use crate::support::{Cluster, LIMIT, Outcome};
+use crate::support::{Cluster, LIMIT, Outcome, places};
+use crate::{on_cluster, tell};
 
 fn reserve(cluster: &Cluster, more: &[&str]) -> Outcome {
     let create = ["create", "reservation", "Users=root", "Duration=600"];
@@ -82,25 +82,34 @@ fn in_a_reservation_those_make_way_who_are_on_its_nodes() -> Outcome {
     })
 }
 
-/// Who may use reserved nodes until their owner comes (`--signal=R`) makes way for an urgent owner as anybody does.
+/// Borrowers, on nodes that are lent until their owner comes (`--signal=R`), and two who borrow nothing.
+fn lenders(cluster: &Cluster) -> Outcome<Crowd<'_>> {
+    reserve(
+        cluster,
+        &[
+            "ReservationName=lent",
+            "Nodes=n3,n4",
+            "StartTime=now",
+            "MaxStartDelay=60",
+        ],
+    )?;
+    let mut members = whole_nodes();
+    members.truncate(2);
+    let borrows = |name| whole_node(name, &["--signal=R:USR2@20"]);
+    members.push(borrows("m3").worth(20));
+    members.push(borrows("m4").worth(10));
+    Crowd::gather(cluster, members)
+}
+
+/// Up to 24.11.0: they make way for an urgent owner as anybody does.
 #[test]
 fn who_borrows_a_reservation_with_a_start_delay_is_asked_first() -> Outcome {
     on_cluster(prompt(), |cluster| {
-        reserve(
-            cluster,
-            &[
-                "ReservationName=lent",
-                "Nodes=n3,n4",
-                "StartTime=now",
-                "MaxStartDelay=60",
-            ],
-        )?;
-        let mut members = whole_nodes();
-        members.truncate(2);
-        let borrows = |name| whole_node(name, &["--signal=R:USR2@20"]);
-        members.push(borrows("m3").worth(20));
-        members.push(borrows("m4").worth(10));
-        let crowd = Crowd::gather(cluster, members)?;
+        if places::slurm_version()? >= (24, 11) {
+            tell("skipped, for Slurm 24.11 asks nobody: those who borrow a reservation are asked to save");
+            return Ok(());
+        }
+        let crowd = lenders(cluster)?;
         assert_eq!(crowd.try_one(&whole("in it", &["--reservation=lent"]))?, "m4");
 
         // A normal owner gets no gate, and Slurm without preemption of its own leaves the borrowers alone.
@@ -115,5 +124,38 @@ fn who_borrows_a_reservation_with_a_start_delay_is_asked_first() -> Outcome {
         );
         assert_eq!(cluster.job(owner)?.state(), "PENDING");
         cluster.ask("scancel", &[&owner.to_string()]).map(drop)
+    })
+}
+
+/// From 24.11.1 on Slurm takes them by itself, for any owner. None is cancelled, and nobody else makes way.
+#[test]
+fn whom_slurm_takes_for_the_owner_of_a_reservation_is_requeued() -> Outcome {
+    on_cluster(prompt(), |cluster| {
+        if places::slurm_version()? < (24, 11) {
+            tell(
+                "skipped, for Slurm before 24.11 asks Surgent: those who borrow a reservation are taken by Slurm itself",
+            );
+            return Ok(());
+        }
+        let crowd = lenders(cluster)?;
+        let restarts = |names: [&str; 2]| -> Outcome<u32> {
+            let jobs = names.map(|name| crowd.numbers(name));
+            let restarts = jobs
+                .into_iter()
+                .flatten()
+                .map(|job| Ok(cluster.job(job)?.restarts()));
+            restarts.sum()
+        };
+        for (class, nodes, taken) in [("urgent", "-N1", 1), ("normal", "-N2", 2)] {
+            let comment = format!("--comment=urgency={class}");
+            let owner = cluster.sbatch(&[nodes, "--exclusive", "--reservation=lent", &comment], "sleep 1")?;
+            cluster.wait_for_state(owner, "COMPLETED", LIMIT)?;
+            assert_eq!(restarts(["m3", "m4"])?, taken, "for the {class} owner");
+        }
+        assert_eq!(restarts(["m1", "m2"])?, 0);
+        for borrower in ["m3", "m4"].into_iter().flat_map(|name| crowd.numbers(name)) {
+            assert_eq!(cluster.job(borrower)?.state(), "PENDING");
+        }
+        Ok(())
     })
 }
