@@ -366,54 +366,40 @@ impl Machine {
         let Some(request) = self.request.filter(|_| may_hold) else {
             return vec![Action::End(code)];
         };
-        let age = |saved: Duration| now.monotonic.saturating_sub(saved);
-        if let Some(at) = request
-            .saved_before
-            .filter(|at| !request.is_answered() && age(*at) <= EXIT_AFTER_SAVE)
-        {
-            return self.exited_for_the_request_before(request, at, now);
+        let is_recent = |saved: Duration| now.monotonic.saturating_sub(saved) <= EXIT_AFTER_SAVE;
+        match (request.phase, request.saved_before) {
+            (Phase::Saved { at, .. }, _) => self.exited_saved(request, code, is_recent(at), now),
+            // It had saved for one request, and was asked by another on its way out: that save is the answer.
+            (Phase::Waiting | Phase::Passed { .. }, Some(at)) if is_recent(at) => {
+                let is_awaited = !request.is_called_off || request.is_drilled;
+                self.request = Some(Request {
+                    phase: Phase::Saved {
+                        at,
+                        is_acknowledged: false,
+                    },
+                    ..request
+                });
+                let answer = is_awaited.then(|| acknowledge(request.ask, None, Duration::ZERO, now));
+                let then = self.exited_saved(request, code, true, now);
+                answer.into_iter().chain(then).collect()
+            }
+            (Phase::Waiting, _) => vec![Action::End(code)],
+            (Phase::Passed { at }, _) => self.exited_unsaved(request, code, training, at, now),
         }
-        match request.phase {
-            Phase::Waiting => vec![Action::End(code)],
-            Phase::Passed { at } => self.exited_unsaved(request, code, training, at, now),
-            Phase::Saved { at, .. } => {
-                let is_meant = age(at) <= EXIT_AFTER_SAVE;
-                match (request.is_called_off, is_meant) {
-                    (true, true) => self.go_on("the request was called off after the program had saved", now),
-                    (true, false) => vec![Action::End(code)],
-                    (false, _) => self.hold_saved(now),
-                }
+    }
+
+    /// The program ended after its save; `is_meant`: because of it, even if the request has been called off since.
+    fn exited_saved(&mut self, request: Request, code: u8, is_meant: bool, now: Now) -> Vec<Action> {
+        match (request.is_called_off, is_meant) {
+            (true, true) => self.go_on("the request was called off after the program had saved", now),
+            (true, false) => vec![Action::End(code)],
+            (false, _) => {
+                self.hold(now);
+                let sentence =
+                    "the program has saved and ended; its resources are kept until Slurm takes them";
+                vec![Action::Say(sentence.to_owned())]
             }
         }
-    }
-
-    fn hold_saved(&mut self, now: Now) -> Vec<Action> {
-        self.hold(now);
-        let sentence = "the program has saved and ended; its resources are kept until Slurm takes them";
-        vec![Action::Say(sentence.to_owned())]
-    }
-
-    /// The program ended when it had saved for one request, and was asked by another on its way out.
-    fn exited_for_the_request_before(&mut self, request: Request, saved: Duration, now: Now) -> Vec<Action> {
-        if request.is_called_off && !request.is_drilled {
-            return self.go_on("the request was called off after the program had saved", now);
-        }
-        let answer = acknowledge(request.ask, None, Duration::ZERO, now);
-        if request.is_called_off {
-            let mut actions = self.go_on("the program had saved, and nobody needs its resources", now);
-            actions.insert(0, answer);
-            return actions;
-        }
-        self.request = Some(Request {
-            phase: Phase::Saved {
-                at: saved,
-                is_acknowledged: false,
-            },
-            ..request
-        });
-        let mut actions = self.hold_saved(now);
-        actions.insert(0, answer);
-        actions
     }
 
     /// The program ended after it was asked, and no save was seen.
