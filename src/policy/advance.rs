@@ -94,6 +94,12 @@ pub fn behind_gate(campaign: &Campaign, facts: &Facts) -> Vec<(JobId, UnixTime)>
         .collect()
 }
 
+/// Whether the job may be stopped: nothing more is awaited of it, and its record shows the request. Without that nobody
+/// would know after its requeue that it is to get its place back.
+fn is_ready(job: &RunningJob, asked: &Asked, urgent: JobId) -> bool {
+    asked.ready() && shows_request(job, asked, urgent)
+}
+
 /// Whether the job's record shows this very request.
 fn shows_request(job: &RunningJob, asked: &Asked, urgent: JobId) -> bool {
     let record = job.record.as_ref();
@@ -218,14 +224,11 @@ impl<'a> Advance<'a> {
         }
     }
 
-    /// Nobody has to be waited for any more. Of a job whose record does not show the request, nobody would know after its
-    /// requeue that it is to get its place back.
+    /// Nobody has to be waited for any more.
     pub(super) fn are_all_ready(&self, campaign: &Campaign) -> bool {
-        let is_ready = |asked: &Asked| {
-            same_run(self.facts, asked)
-                .is_none_or(|job| asked.ready() && shows_request(job, asked, campaign.urgent))
-        };
-        campaign.active().all(is_ready)
+        campaign
+            .active()
+            .all(|asked| same_run(self.facts, asked).is_none_or(|job| is_ready(job, asked, campaign.urgent)))
     }
 
     /// Deadlines pass, and users change their minds about being requeued.
@@ -237,8 +240,7 @@ impl<'a> Advance<'a> {
             let Some(job) = same_run(self.facts, asked) else {
                 continue;
             };
-            let is_ready = asked.ready() && shows_request(job, asked, campaign.urgent);
-            let late = !is_ready && self.facts.now > asked.deadline;
+            let late = !is_ready(job, asked, campaign.urgent) && self.facts.now > asked.deadline;
             let unwilling = !job.traits.requeue || !job.traits.batch;
             if late || unwilling {
                 asked.stance = Stance::LetOff;
