@@ -19,6 +19,7 @@ typedef struct walk {
 	surgent_arena_t arena; /* emptied after each record */
 	int result;            /* SURGENT_SNAPSHOT_* */
 	time_t now;
+	bool loses_place; /* a job that is requeued */
 	surgent_node_names_t names;
 	job_record_t **jobs; /* all of them, in the order of Slurm's list */
 	size_t job_count;
@@ -125,7 +126,7 @@ static bool view_parts(walk_t *walk, job_record_t *job, surgent_job_view_t *view
 		return !sink->wants_request(sink->context, view) || surgent_view_request(job, &walk->arena, view);
 	if (is_exempt(job, walk->now))
 		view->flags |= SURGENT_JOB_EXEMPT;
-	if (loses_place())
+	if (walk->loses_place)
 		view->flags |= SURGENT_JOB_LOSES_PLACE;
 	return surgent_view_holdings(job, &walk->names, &walk->arena, view);
 }
@@ -192,6 +193,7 @@ static void walk_all(walk_t *walk)
 	walk_nodes(walk);
 	if (walk->result != SURGENT_SNAPSHOT_OK)
 		return;
+	walk->loses_place = loses_place();
 	assoc_mgr_lock(&qos_lock);
 	walk_jobs(walk);
 	assoc_mgr_unlock(&qos_lock);
