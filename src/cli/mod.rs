@@ -4,6 +4,7 @@
 
 mod check;
 mod drill;
+mod files;
 mod follow;
 mod plan;
 mod progress;

@@ -4,6 +4,7 @@
 mod text;
 mod verdict;
 
+use super::files;
 use crate::monitor;
 use crate::policy::book::Book;
 use crate::policy::facts::{Facts, Hindrance, WaitingJob};
@@ -13,13 +14,11 @@ use crate::policy::settings::{Mode, Settings};
 use crate::policy::snapshot::{Snapshot, VERSION};
 use crate::policy::step::step_and_tell;
 use serde::Serialize;
-use std::io::{Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use verdict::{Standing, Verdict};
 
-/// No snapshot is larger; one of 10,000 nodes and 40,000 jobs has about 40 MB.
-const FILE_MAX_BYTES: u64 = 1 << 30;
 /// So many urgent jobs are named where the one that was asked for is not there.
 const NAMED_MAX: usize = 10;
 
@@ -85,10 +84,10 @@ pub(super) fn main(args: &Args) -> ExitCode {
 
 fn answer(args: &Args) -> Result<String, String> {
     let path = args.snapshot.display();
-    let snapshot = Snapshot::parse(&read(&args.snapshot)?).map_err(|error| format!("{path}: {error}"))?;
+    let snapshot =
+        Snapshot::parse(&files::text(&args.snapshot)?).map_err(|error| format!("{path}: {error}"))?;
     let settings = match &args.settings {
-        Some(file) => Settings::parse(&read(file)?)
-            .map_err(|error| format!("{}: {}", file.display(), error.trim_end()))?,
+        Some(file) => files::settings(file)?,
         None => snapshot.settings.unwrap_or_default(),
     };
     let id = JobId(args.job);
@@ -148,20 +147,6 @@ fn verdicts(facts: &mut Facts, mut book: Book, mut settings: Settings, id: JobId
         }));
     }
     verdicts
-}
-
-fn read(path: &Path) -> Result<String, String> {
-    let cannot = |error: std::io::Error| format!("{}: {error}", path.display());
-    let file = std::fs::File::open(path).map_err(cannot)?;
-    let mut text = String::new();
-    let bytes = file
-        .take(FILE_MAX_BYTES + 1)
-        .read_to_string(&mut text)
-        .map_err(cannot)?;
-    if bytes as u64 > FILE_MAX_BYTES {
-        return Err(format!("{}: larger than any snapshot", path.display()));
-    }
-    Ok(text)
 }
 
 /// The urgent job, with all components if it is one of a heterogeneous job; or a sentence that says why it is none.

@@ -5,6 +5,7 @@ mod charts;
 mod page;
 mod text;
 
+use super::files;
 use crate::monitor;
 use crate::policy::settings::Settings;
 use crate::replay::figures::Figures;
@@ -171,7 +172,10 @@ fn write_page(file: &Path, report: &Report, timeline: Option<&Timeline>) -> Resu
 
 /// All figures, and the nodes around an urgent start where Surgent is among the policies.
 fn report(args: &Args) -> Result<(Report, Option<Timeline>), String> {
-    let settings = settings(args)?;
+    let settings = match &args.settings {
+        Some(file) => files::settings(file)?,
+        None => Settings::default(),
+    };
     let trace = read(args)?;
     let machine = Machine {
         nodes: args.nodes,
@@ -222,14 +226,6 @@ fn report(args: &Args) -> Result<(Report, Option<Timeline>), String> {
         is_partial,
     };
     Ok((report, timeline))
-}
-
-fn settings(args: &Args) -> Result<Settings, String> {
-    let Some(file) = &args.settings else {
-        return Ok(Settings::default());
-    };
-    let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    Settings::parse(&text).map_err(|error| format!("{}: {}", file.display(), error.trim_end()))
 }
 
 fn read(args: &Args) -> Result<Trace, String> {
