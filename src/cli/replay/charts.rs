@@ -91,14 +91,8 @@ where
 {
     let rows = i32::try_from(bars.len())?;
     let height = BAR_HEIGHT * u32::try_from(rows)? + MARGIN;
-    let mut svg = String::new();
-    {
-        let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
-        let mut chart = ChartBuilder::on(&root)
-            .margin_left(8)
-            .margin_right(18)
-            .x_label_area_size(40)
-            .build_cartesian_2d(range, 0f64..f64::from(rows))?;
+    drawn(height, |frame| {
+        let mut chart = frame.build_cartesian_2d(range, 0f64..f64::from(rows))?;
         chart
             .configure_mesh()
             .disable_y_mesh()
@@ -130,9 +124,8 @@ where
                 TEXT,
             )])?;
         }
-        root.present()?;
-    }
-    Ok(scalable(svg, height))
+        Ok(())
+    })
 }
 
 /// The nodes around an urgent start.
@@ -141,15 +134,10 @@ pub(super) fn timeline(timeline: &Timeline, gpus_per_node: u32) -> Drawn {
     let rows = timeline.nodes.len() * gpus_per_node as usize;
     let height = ROW_HEIGHT * u32::try_from(rows)? + MARGIN;
     let minutes = |seconds: i64| seconds as f64 / 60.0;
-    let mut svg = String::new();
-    {
-        let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
+    drawn(height, |frame| {
         // Rows are counted from the top.
-        let mut chart = ChartBuilder::on(&root)
-            .margin_left(8)
-            .margin_right(18)
-            .x_label_area_size(40)
-            .build_cartesian_2d(minutes(timeline.from_s)..minutes(timeline.to_s), rows as f64..0.0)?;
+        let mut chart =
+            frame.build_cartesian_2d(minutes(timeline.from_s)..minutes(timeline.to_s), rows as f64..0.0)?;
         chart
             .configure_mesh()
             .disable_mesh()
@@ -181,6 +169,21 @@ pub(super) fn timeline(timeline: &Timeline, gpus_per_node: u32) -> Drawn {
             let ends = [(minutes(moment), 0.0), (minutes(moment), of_all)];
             chart.draw_series([PathElement::new(ends, BLACK.stroke_width(1))])?;
         }
+        Ok(())
+    })
+}
+
+/// The chart that `draw` makes in a frame with room for the labels below.
+fn drawn(
+    height: u32,
+    draw: impl FnOnce(&mut ChartBuilder<'_, '_, SVGBackend<'_>>) -> Result<(), Box<dyn Error>>,
+) -> Drawn {
+    let mut svg = String::new();
+    {
+        let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
+        let mut frame = ChartBuilder::on(&root);
+        frame.margin_left(8).margin_right(18).x_label_area_size(40);
+        draw(&mut frame)?;
         root.present()?;
     }
     Ok(scalable(svg, height))

@@ -19,7 +19,7 @@ use queue::{Holder, Waiting, starts};
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// An urgent job for which nothing can be done is looked at again after this, and whenever something becomes free. (In
 /// slurmctld that is every second.)
@@ -132,7 +132,7 @@ struct Sim<'a> {
     urgent: BTreeSet<usize>,
     campaigns: Vec<Campaign>,
     /// When each waiting urgent job is to be planned for again.
-    again: Vec<(usize, i64)>,
+    again: BTreeMap<usize, i64>,
     services: Vec<Service>,
     spans: Vec<Span>,
     events: BinaryHeap<Reverse<(i64, Event)>>,
@@ -191,7 +191,7 @@ impl<'a> Sim<'a> {
             normal: BTreeSet::new(),
             urgent: BTreeSet::new(),
             campaigns: Vec::new(),
-            again: Vec::new(),
+            again: BTreeMap::new(),
             services: Vec::new(),
             spans: Vec::new(),
             events: events.collect(),
@@ -308,7 +308,7 @@ impl<'a> Sim<'a> {
         }
         self.urgent.remove(&at);
         self.normal.remove(&at);
-        self.again.retain(|(urgent, _)| *urgent != at);
+        self.again.remove(&at);
         self.running.insert(at);
         let end_s = self.lives[at].begin(job, nodes, self.now_s, self.rules);
         let run = self.lives[at].stops;
@@ -400,11 +400,10 @@ impl<'a> Sim<'a> {
                 self.start(at, nodes);
                 continue;
             }
-            let again = self.again.iter().find(|(urgent, _)| *urgent == at);
-            if again.is_some_and(|(_, again_s)| *again_s > self.now_s) {
+            if self.again.get(&at).is_some_and(|again_s| *again_s > self.now_s) {
                 continue;
             }
-            self.again.retain(|(urgent, _)| *urgent != at);
+            self.again.remove(&at);
             let scene = Scene {
                 now_s: self.now_s,
                 machine: self.case.machine,
@@ -422,7 +421,7 @@ impl<'a> Sim<'a> {
                 Verdict::Wait { until_s } => {
                     let again_s = self.now_s + AGAIN_S;
                     let again_s = until_s.map_or(again_s, |until_s| again_s.min(until_s.max(self.now_s + 1)));
-                    self.again.push((at, again_s));
+                    self.again.insert(at, again_s);
                     self.at(again_s, Event::Again);
                 }
             }
