@@ -29,6 +29,10 @@ const WORKERS_MAX: usize = 8;
 /// The same failure is logged again after this.
 const SAME_FAILURE_AGAIN: Duration = Duration::from_secs(60);
 
+/// scancel tells Slurm's "not now", of a job that is suspended, say, from no other failure: after 5 s it tries again, then
+/// after 6, ten times in all. By then a new look at the cluster knows better.
+const SIGNAL_LIMIT: Duration = Duration::from_millis(4500);
+
 /// One command names at most so many jobs, which is well within its time limit.
 const REQUEUED_MAX: usize = 500;
 
@@ -238,12 +242,16 @@ impl<'a> Runner<'a> {
         let mut args: Vec<OsString> = to.iter().map(OsString::from).collect();
         args.push(format!("--signal={}", signal.signal.as_str()).into());
         args.push(address(facts, job).into());
-        self.run(&self.scancel, &args)
+        self.run_for(self.limit.min(SIGNAL_LIMIT), &self.scancel, &args)
     }
 
     fn run(&self, program: &Path, args: &[OsString]) -> Result<(), CommandError> {
+        self.run_for(self.limit, program, args)
+    }
+
+    fn run_for(&self, limit: Duration, program: &Path, args: &[OsString]) -> Result<(), CommandError> {
         let bounds = Bounds {
-            limit: self.limit,
+            limit,
             stop: &|| self.core.is_stopping(),
         };
         run(program.as_os_str(), args, &self.environment, &bounds).map(|_| ())
