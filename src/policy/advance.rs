@@ -28,7 +28,7 @@ const RESTART_AFTER_S: Seconds = Seconds(2.0);
 const HOPELESS_MAX_S: Seconds = Seconds(20.0);
 /// What is still owed to victims after this is given up.
 pub const RELEASING_MAX_S: Seconds = Seconds(600.0);
-/// A campaign that was given up may be tried anew after this.
+/// A campaign that was given up, or for which nobody is left who has not missed a deadline, may be tried anew after this.
 pub const GIVEN_UP_S: Seconds = Seconds(600.0);
 
 /// Takes one campaign forward; `ledger` is what earlier urgent jobs leave free, and what later ones find.
@@ -144,6 +144,7 @@ impl<'a> Advance<'a> {
             let Some(job) = same_run(self.facts, asked) else {
                 continue;
             };
+            asked.was_behind_gate = false;
             let saved = job.directives.as_ref().and_then(|directives| directives.saved);
             if asked.saved.is_none() && saved.is_some_and(|saved| saved >= asked.asked) {
                 asked.saved = saved;
@@ -275,6 +276,11 @@ impl<'a> Advance<'a> {
                     for asked in &mut campaign.victims {
                         asked.stance = Stance::LetOff;
                     }
+                }
+                // What kept them from saving in time may be over by now.
+                if self.facts.now - since > GIVEN_UP_S {
+                    campaign.hopeless_since = None;
+                    campaign.missed.clear();
                 }
                 None
             }

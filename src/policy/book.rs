@@ -36,9 +36,45 @@ impl Book {
         for campaign in &mut self.campaigns {
             if let Phase::Open { .. } | Phase::Requeued { .. } = campaign.phase {
                 campaign.phase = Phase::Saving;
+                for asked in &mut campaign.victims {
+                    asked.was_behind_gate = true;
+                }
             }
         }
         self
+    }
+
+    /// The clock was stepped by `by_s` seconds, and it is `now`: what is waited for is waited for as long as without that. A
+    /// job that was asked at a time that is still to come has not saved since, by any clock that is right: it is asked
+    /// again.
+    pub fn clock_stepped(&mut self, by_s: i64, now: UnixTime) {
+        let shift = |time: &mut UnixTime| time.0 = time.0.saturating_add(by_s);
+        for fitting in self.fitting.values_mut() {
+            shift(&mut fitting.since);
+            shift(&mut fitting.nudged);
+        }
+        for promotion in self.promoted.values_mut() {
+            shift(&mut promotion.at);
+        }
+        for campaign in &mut self.campaigns {
+            shift(&mut campaign.nudged);
+            campaign.hopeless_since.iter_mut().for_each(shift);
+            match &mut campaign.phase {
+                Phase::Open { since }
+                | Phase::Requeued { since }
+                | Phase::Releasing { since }
+                | Phase::GivenUp { since } => shift(since),
+                Phase::Saving => {}
+            }
+            for asked in &mut campaign.victims {
+                shift(&mut asked.deadline);
+                asked.gone.iter_mut().chain(&mut asked.tried).for_each(shift);
+                if asked.saved.is_none() && asked.asked > now {
+                    asked.asked = now;
+                    asked.delivered = false;
+                }
+            }
+        }
     }
 }
 
@@ -131,6 +167,9 @@ pub struct Asked {
     /// When it was first seen that this run is over.
     #[serde(default)]
     pub gone: Option<UnixTime>,
+    /// Whether the gate to it was open when slurmctld ended: until its run is seen to go on, Surgent may have stopped it.
+    #[serde(default)]
+    pub was_behind_gate: bool,
     /// Whether the request is known to have gone out since slurmctld started.
     #[serde(skip)]
     pub delivered: bool,
@@ -197,6 +236,7 @@ impl Asked {
             deadline: victim.deadline,
             saved: None,
             gone: None,
+            was_behind_gate: false,
             delivered: false,
             tried: Some(now),
             stance: Stance::Victim,

@@ -163,6 +163,7 @@ fn recorded(
         deadline: record.deadline?,
         saved: None,
         gone: None,
+        was_behind_gate: false,
         delivered: false,
         tried: None,
         stance: Stance::Victim,

@@ -3,6 +3,7 @@
 
 mod audit;
 mod het;
+mod setbacks;
 mod world;
 
 use proptest::prelude::*;

@@ -322,7 +322,7 @@ impl World {
     }
 
     /// Slurm: urgent jobs first, preempting exactly whom an open gate lets it.
-    fn schedule(&mut self) {
+    pub fn schedule(&mut self) {
         if self.now < self.nodes_back_at {
             return;
         }
