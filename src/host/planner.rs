@@ -23,6 +23,7 @@ use crate::policy::plan::Outcome;
 use crate::policy::settings::{Base, Mode, Settings};
 use crate::policy::snapshot::SnapshotView;
 use crate::policy::step::{is_idle, step_and_tell};
+use crate::policy::units::UnixTime;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -42,6 +43,8 @@ const REST_FACTOR: u32 = 10;
 const REST_MIN: Duration = Duration::from_millis(10);
 /// A change of `surgent.toml` is noticed after this at the latest: one call of `stat`.
 const CHORES_EVERY: Duration = Duration::from_secs(10);
+/// A clock that differs by less has not been stepped: it runs a bit fast or slow, or a look took its time.
+const STEP_MIN_S: i64 = 5;
 /// Slurm is still loading its state.
 const NOT_READY_AGAIN: Duration = Duration::from_secs(1);
 
@@ -133,6 +136,8 @@ struct Planner {
     /// The base that was asked for, and of which shim.
     base: Option<(Base, Arc<Host>)>,
     state: Option<StateFile>,
+    /// Why the state file could not be written the last time; said once.
+    store_complaint: Option<String>,
     records: Option<Records>,
     users: Users,
     admission: Admission,
@@ -145,6 +150,7 @@ struct Planner {
     is_busy: bool,
     /// Waiting jobs at whose class the last snapshot looked.
     looked_at: BTreeSet<JobId>,
+    clock: Clock,
     /// Not before this are Slurm's locks taken again.
     locks_free_until: Option<Instant>,
     /// Memory for the next snapshot, while one follows the other.
@@ -160,6 +166,21 @@ struct LookTimes {
     locks: LockTimes,
     /// To make facts of what was copied.
     read: Duration,
+}
+
+/// What the clock showed last, and when that was by a clock that nobody can set.
+#[derive(Clone, Copy, Debug, Default)]
+struct Clock(Option<(UnixTime, Instant)>);
+
+impl Clock {
+    /// By how many seconds the clock was stepped between the last look and this one.
+    fn step_at(&mut self, now: UnixTime) -> Option<i64> {
+        let last = self.0.replace((now, Instant::now()));
+        let (shown, at) = last?;
+        let passed_s = i64::try_from(at.elapsed().as_secs()).ok()?;
+        let by_s = now.0.saturating_sub(shown.0).saturating_sub(passed_s);
+        (by_s.abs() >= STEP_MIN_S).then_some(by_s)
+    }
 }
 
 /// Notes whom a request has reached.
@@ -225,6 +246,7 @@ impl Planner {
             self.due = Some(Instant::now());
         }
         self.write_noted(core);
+        self.store_again();
         if changed || self.queue.rest(&core.queue) == Some(Duration::ZERO) {
             self.queue.take(&core.queue);
         }
@@ -240,7 +262,6 @@ impl Planner {
 
     fn look_and_decide(&mut self, core: &Core, host: &Arc<Host>) -> Next {
         let settings = core.settings.load_full();
-        let first = self.book.is_none();
         let mut book = match self.book.take() {
             Some(book) => book,
             None => self.load_book(),
@@ -250,10 +271,6 @@ impl Planner {
                 since: Instant::now(),
                 every: LOOK_EVERY_MIN,
             });
-        } else if first && book.campaigns.is_empty() && !settings.admission.counts() {
-            // Just loaded, and nothing is under way: whatever waits will be asked about by Slurm.
-            self.book = Some(book);
-            return Next::Asleep;
         }
         if settings.mode == Mode::Off && book.campaigns.is_empty() {
             self.book = Some(book);
@@ -262,6 +279,10 @@ impl Planner {
         }
         let next = match self.look(core, host) {
             Some(mut facts) => {
+                if let Some(by_s) = self.clock.step_at(facts.now) {
+                    log::info!("the clock was stepped by {by_s} s; what is under way has as long as before");
+                    book.clock_stepped(by_s, facts.now);
+                }
                 let charged = self.admission.look(core, &mut facts, &settings, &book);
                 self.decide(core, host, &facts, &settings, &mut book, charged)
             }
@@ -298,13 +319,13 @@ impl Planner {
             mode: settings.mode,
         };
         events.extend(audit::of_step(&step, book, decided));
-        // Written before anybody is asked: whoever was asked is known after a crash, too.
+        // Written before anybody is asked: whoever was asked is known after a crash, too. The audit comes first, as what
+        // the book says to have been told is not told again.
+        self.write_events(settings, facts, events);
         self.store(book);
         let done = act::carry_out(core, host, facts, &actions, &settings.commands);
         note_delivered(book, &done);
-        // After the requests are out: nobody waits for these files.
-        events.extend(audit::of_actions(&done, facts));
-        self.write_events(settings, facts, events);
+        self.write_events(settings, facts, audit::of_actions(&done, facts));
         if settings.records.snapshots > 0 {
             self.keep(
                 &SnapshotView::of(facts, settings, &before),
@@ -425,12 +446,29 @@ impl Planner {
     }
 
     fn store(&mut self, book: &Book) {
-        if let Some(Err(sentence)) = self
-            .state
-            .as_mut()
-            .map(|state| state.store(book, self.admission.ledger()))
+        let Some(state) = self.state.as_mut() else { return };
+        match state.store(book, self.admission.ledger()) {
+            Ok(()) => {
+                if self.store_complaint.take().is_some() {
+                    log::info!("the state file is written again");
+                }
+            }
+            Err(sentence) => {
+                if self.store_complaint.as_ref() != Some(&sentence) {
+                    log::error!("{sentence}");
+                    self.store_complaint = Some(sentence);
+                }
+            }
+        }
+    }
+
+    /// What could not be written when something was last under way may be written now.
+    fn store_again(&mut self) {
+        if self.store_complaint.is_some()
+            && let Some(book) = self.book.take()
         {
-            log::error!("{sentence}");
+            self.store(&book);
+            self.book = Some(book);
         }
     }
 
