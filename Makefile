@@ -12,6 +12,10 @@ FAULTS := target/plugins-faults
 # What check-cluster runs on, and which of its tests.
 SLURM_RELEASE ?= native
 TESTS ?=
+# How many rounds check-faults plays, from which seed on, and on how many clusters at a time.
+ROUNDS ?= 1000
+SEED ?= $(shell date +%s)
+CLUSTERS ?= 2
 # The Debian release that check-packages tries: this machine's own, or one named here.
 SUITE ?= $(shell . /etc/os-release && echo "$$VERSION_CODENAME")
 BENCH := target/plugins-bench
@@ -21,7 +25,7 @@ FRAMEWORKS := packaging/python/tests/frameworks
 CLUSTER_TESTS = $(CARGO) test --no-run --test cluster --message-format=json-render-diagnostics | \
 	jq -r 'select(.target.name == "cluster").executable | strings' | grep .
 
-.PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-packages check-frameworks keras test lint \
+.PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-faults check-packages check-frameworks keras test lint \
 	faults bench bench-cluster bench-submit clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
@@ -84,6 +88,12 @@ test: shims faults $(DIGITS) ## Run the tests without the other checks
 
 cluster-native: shims faults $(DIGITS)
 	$(CARGO) test --no-fail-fast --test cluster -- --test-threads=2 $(TESTS)
+
+# Rounds, each from its own seed: the first, which is the time unless it is given, and those that follow it.
+check-faults: setup ## Let ROUNDS=1000 faults strike a real Slurm in the middle of everything, from SEED on, on CLUSTERS=2 at a time
+	@$(MAKE) --no-print-directory shims
+	SURGENT_FAULT_ROUNDS='$(ROUNDS)' SURGENT_FAULT_CLUSTERS='$(CLUSTERS)' SURGENT_FAULT_SEED='$(SEED)' \
+		$(CARGO) test --test rounds -- --nocapture
 
 check-packages: setup $(DIGITS) ## Install, upgrade and purge the Debian packages in a clean chroot; SUITE=trixie: in that of Debian 13
 	@packaging/setup packages
