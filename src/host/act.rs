@@ -15,6 +15,7 @@ use crate::policy::record::Record;
 use crate::policy::settings::CommandSettings;
 use crate::policy::units::UnixTime;
 use crate::slurm::command::{Bounds, CommandError, Environment, run};
+use crate::slurm::ending::Ending;
 use crate::slurm::job::target_options;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -209,6 +210,7 @@ impl<'a> Runner<'a> {
                 }
                 Ok(())
             }
+            Action::Revive { job } => self.revive(job),
             Action::Say(_) | Action::OpenGate { .. } | Action::ShutGate { .. } | Action::Nudge => Ok(()),
         }
     }
@@ -237,6 +239,19 @@ impl<'a> Runner<'a> {
         self.run(&self.scontrol, &args)
     }
 
+    /// Requeues a job whose script died of a signal of Slurm's.
+    fn revive(&self, job: JobId) -> Result<(), CommandError> {
+        let squeue = locate("squeue");
+        let ending = self.bounded(self.limit, |bounds| {
+            Ending::of(job, squeue.as_os_str(), &self.environment, bounds)
+        })?;
+        if let Some(ending) = ending.filter(Ending::is_of_a_kill) {
+            self.run(&self.scontrol, &["requeue".into(), ending.address.into()])?;
+            log::info!("{}", notes::revived(job));
+        }
+        Ok(())
+    }
+
     fn signal(&self, job: JobId, facts: &Facts, signal: SaveSignal) -> Result<(), CommandError> {
         let to = target_options(signal.target);
         let mut args: Vec<OsString> = to.iter().map(OsString::from).collect();
@@ -250,11 +265,17 @@ impl<'a> Runner<'a> {
     }
 
     fn run_for(&self, limit: Duration, program: &Path, args: &[OsString]) -> Result<(), CommandError> {
-        let bounds = Bounds {
+        self.bounded(limit, |bounds| {
+            run(program.as_os_str(), args, &self.environment, bounds)
+        })?;
+        Ok(())
+    }
+
+    fn bounded<T>(&self, limit: Duration, work: impl FnOnce(&Bounds<'_>) -> T) -> T {
+        work(&Bounds {
             limit,
             stop: &|| self.core.is_stopping(),
-        };
-        run(program.as_os_str(), args, &self.environment, &bounds).map(|_| ())
+        })
     }
 }
 

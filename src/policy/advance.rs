@@ -28,6 +28,9 @@ const RESTART_AFTER_S: Seconds = Seconds(2.0);
 const HOPELESS_MAX_S: Seconds = Seconds(20.0);
 /// What is still owed to victims after this is given up.
 pub const RELEASING_MAX_S: Seconds = Seconds(600.0);
+/// For so long it is looked whether Slurm has ended a victim without remembering it. A record of a job that has ended stays
+/// for MinJobAge, by default 300 s.
+const REVIVE_MAX_S: Seconds = Seconds(30.0);
 /// A campaign that was given up may be tried anew after this.
 pub const GIVEN_UP_S: Seconds = Seconds(600.0);
 
@@ -445,7 +448,7 @@ impl<'a> Advance<'a> {
             }
         };
         let actions = &mut *self.actions;
-        campaign.victims.retain(|asked| {
+        campaign.victims.retain_mut(|asked| {
             let let_off = asked.stance == Stance::LetOff;
             if let Some(job) = facts.job(asked.job) {
                 let recorded = job
@@ -492,8 +495,19 @@ impl<'a> Advance<'a> {
                     recorded
                 }
                 // It has ended.
-                None => false,
+                None => revive(asked, facts.now, actions),
             }
         });
     }
+}
+
+/// Whether a victim that has ended may have been ended by Slurm all the same; then it is looked at more closely.
+fn revive(asked: &mut Asked, now: UnixTime, actions: &mut Vec<Action>) -> bool {
+    let recently = asked.gone.is_some_and(|gone| now - gone <= REVIVE_MAX_S);
+    let owed = asked.interrupted && asked.saved.is_some() && recently;
+    if owed && asked.tried.is_none_or(|tried| now - tried >= ASK_AGAIN_S) {
+        asked.tried = Some(now);
+        actions.push(Action::Revive { job: asked.job });
+    }
+    owed
 }

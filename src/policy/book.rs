@@ -34,6 +34,12 @@ impl Book {
     /// show whether its victims have gone.
     pub fn after_restart(mut self) -> Self {
         for campaign in &mut self.campaigns {
+            if campaign.phase != Phase::Saving {
+                campaign
+                    .victims
+                    .iter_mut()
+                    .for_each(|asked| asked.interrupted = true);
+            }
             if let Phase::Open { .. } | Phase::Requeued { .. } = campaign.phase {
                 campaign.phase = Phase::Saving;
             }
@@ -131,6 +137,10 @@ pub struct Asked {
     /// When it was first seen that this run is over.
     #[serde(default)]
     pub gone: Option<UnixTime>,
+    /// Slurm may have been stopping it when slurmctld ended. A slurmctld that knows nothing of that takes the death of its
+    /// script for an end of its own.
+    #[serde(default)]
+    pub interrupted: bool,
     /// Whether the request is known to have gone out since slurmctld started.
     #[serde(skip)]
     pub delivered: bool,
@@ -197,6 +207,7 @@ impl Asked {
             deadline: victim.deadline,
             saved: None,
             gone: None,
+            interrupted: false,
             delivered: false,
             tried: Some(now),
             stance: Stance::Victim,
@@ -269,6 +280,11 @@ pub enum Action {
     Requeue {
         /// Whom.
         jobs: Vec<JobId>,
+    },
+    /// Put it back into the queue if Slurm itself has ended it and does not know that any more.
+    Revive {
+        /// Whom.
+        job: JobId,
     },
     /// Have Slurm's scheduler look at its queue.
     Nudge,

@@ -163,6 +163,7 @@ fn recorded(
         deadline: record.deadline?,
         saved: None,
         gone: None,
+        interrupted: false,
         delivered: false,
         tried: None,
         stance: Stance::Victim,

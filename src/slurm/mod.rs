@@ -4,4 +4,5 @@
 
 pub mod command;
 pub mod config;
+pub mod ending;
 pub mod job;
