@@ -76,14 +76,13 @@ lint: ## Check format and clippy
 	$(CARGO) fmt --check
 	$(CARGO) clippy --quiet --all-targets -- -D warnings
 
-# Two at a time: each cluster test starts a whole cluster.
 test: shims faults $(DIGITS) ## Run the tests without the other checks
 	@$(MAKE) --no-print-directory keras || echo 'Keras could not be installed: its test is skipped.'
 	@echo "Every test, those of a cluster on $$(PATH=$$PATH:/usr/sbin slurmctld -V):"
-	$(CARGO) test --no-fail-fast -- --test-threads=2
+	@CARGO='$(CARGO)' tests/suite -- --test-threads=2
 
 cluster-native: shims faults $(DIGITS)
-	$(CARGO) test --no-fail-fast --test cluster -- --test-threads=2 $(TESTS)
+	@CARGO='$(CARGO)' tests/suite --test cluster -- --test-threads=2 $(TESTS)
 
 check-packages: setup $(DIGITS) ## Install, upgrade and purge the Debian packages in a clean chroot; SUITE=trixie: in that of Debian 13
 	@packaging/setup packages

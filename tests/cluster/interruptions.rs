@@ -101,18 +101,33 @@ fn slurmctld_killed_while_slurm_stops_the_victims_has_them_requeued_all_the_same
     })
 }
 
-/// The slurmstepd of a batch script on this cluster.
+/// The slurmstepd above a job's batch script on this cluster.
 fn caretaker(cluster: &Cluster, job: JobId) -> Outcome<u32> {
-    let title = format!("slurmstepd: [{job}.batch]");
-    let folder = cluster.folder().as_os_str().as_encoded_bytes();
+    let here = cluster.folder().to_string_lossy().into_owned();
+    let of_job = format!("SLURM_JOB_ID={job}");
     let processes = std::fs::read_dir("/proc").map_err(|error| error.to_string())?;
-    let mut caretakers = processes.flatten().filter_map(|process| {
-        let read = |name| std::fs::read(process.path().join(name)).unwrap_or_default();
-        let is_here = read("environ").windows(folder.len()).any(|text| text == folder);
-        let is_of_job = read("cmdline").starts_with(title.as_bytes());
-        (is_here && is_of_job).then(|| process.file_name().to_str()?.parse().ok())?
+    let mut pids = processes.flatten().filter_map(|process| {
+        let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
+        let environment = String::from_utf8_lossy(&environment).into_owned();
+        let is_of_job = environment.split('\0').any(|line| line == of_job) && environment.contains(&here);
+        is_of_job.then(|| process.file_name().to_str()?.parse().ok())?
     });
-    caretakers.next().ok_or_else(|| format!("no {title}").into())
+    let mut pid: u32 = pids.next().ok_or_else(|| format!("job {job} has no process"))?;
+    loop {
+        let status =
+            std::fs::read_to_string(format!("/proc/{pid}/status")).map_err(|error| error.to_string())?;
+        let field = |name: &str| {
+            status
+                .lines()
+                .find_map(|line| line.strip_prefix(name))
+                .map(str::trim)
+        };
+        if field("Name:") == Some("slurmstepd") {
+            return Ok(pid);
+        }
+        let parent = field("PPid:").and_then(|parent| parent.parse().ok());
+        pid = parent.ok_or_else(|| format!("job {job} has no slurmstepd above it"))?;
+    }
 }
 
 fn signal(pid: u32, name: &str) -> Outcome {
