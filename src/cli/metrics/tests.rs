@@ -179,3 +179,32 @@ fn a_file_of_metrics_is_replaced_as_a_whole_or_stays() {
         "{sentence}"
     );
 }
+
+const ALERTS: &str = "packaging/examples/prometheus-alerts.yml";
+
+#[test]
+fn the_alerts_are_about_metrics_that_there_are() {
+    let rules = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(ALERTS)).unwrap();
+    let known: Vec<String> = families::of(&metrics())
+        .iter()
+        .flat_map(|family| ["", "_bucket", "_count"].map(|ending| format!("{}{ending}", family.name())))
+        .collect();
+    let named = regex::Regex::new("surgent_[a-z_]+").unwrap();
+    let named: Vec<&str> = named.find_iter(&rules).map(|name| name.as_str()).collect();
+    assert!(named.len() >= 7, "{named:?}");
+    for name in named {
+        assert!(known.iter().any(|known| known == name), "{name} is no metric");
+    }
+    let promtool = Command::new("promtool")
+        .args(["check", "rules", ALERTS])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output();
+    match promtool {
+        Ok(output) => assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        ),
+        Err(_) => eprintln!("skipped, for promtool is not installed: what it says of the alerts"),
+    }
+}
