@@ -50,15 +50,17 @@ pub(super) fn main(args: &Args) -> ExitCode {
 }
 
 fn give(text: &str, output: Option<&Path>) -> Result<(), String> {
-    match output {
-        Some(path) => replace(path, text.as_bytes())
-            .map_err(|error| format!("{} cannot be written: {error}", path.display())),
-        None => {
-            // A reader that has seen enough, such as head, is no fault.
-            let _ = io::stdout().write_all(text.as_bytes());
-            Ok(())
-        }
+    let Some(path) = output else {
+        // A reader that has seen enough, such as head, is no fault.
+        let _ = io::stdout().write_all(text.as_bytes());
+        return Ok(());
+    };
+    let cannot = |why: String| format!("{} cannot be written: {why}", path.display());
+    // What is renamed over a device is its end.
+    if std::fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file()) {
+        return Err(cannot("it is no regular file".to_owned()));
     }
+    replace(path, text.as_bytes()).map_err(|error| cannot(error.to_string()))
 }
 
 fn text(state_dir: Option<&Path>) -> Result<String, String> {

@@ -13,7 +13,8 @@ use super::core::unix_now;
 use super::guard;
 use crate::policy::audit::Entry;
 use crate::policy::metrics::{Counters, FORM, LookTimes, Metrics, State};
-use std::io::ErrorKind;
+use log::Level;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -32,8 +33,8 @@ pub struct Meter {
     is_changed: bool,
     /// When the file was last written, or was to be, and what was so then.
     tried: Option<(Instant, State)>,
-    /// What was complained about last.
-    complaint: Option<String>,
+    /// What was in the way the last time.
+    complaint: Option<ErrorKind>,
 }
 
 impl Meter {
@@ -78,10 +79,7 @@ impl Meter {
 
     /// Writes the file if it is time to, and says in the log if it cannot.
     pub fn write_if_due(&mut self, state: State) {
-        let faults = guard::take_faults();
-        if faults > 0 {
-            self.change().faults += u64::from(faults);
-        }
+        self.count_faults();
         let is_due = self.tried.is_none_or(|(at, last)| {
             let is_news = (state.mode, state.latched) != (last.mode, last.latched);
             let rested = at.elapsed() >= WRITE_EVERY && (self.is_changed || state != last);
@@ -92,10 +90,18 @@ impl Meter {
         }
     }
 
-    /// Writes the file, and says in the log if it cannot be written, once.
+    /// Writes the file, and says in the log if it cannot.
     pub fn write(&mut self, state: State) {
+        self.count_faults();
+        if let Some((level, sentence)) = self.try_to_write(state) {
+            log::log!(level, "{sentence}");
+        }
+    }
+
+    /// Gives a line for the log where there is news: that the file cannot be written, or can be again.
+    fn try_to_write(&mut self, state: State) -> Option<(Level, String)> {
         let counters = self.counters().clone();
-        let Some(file) = &self.file else { return };
+        let file = self.file.as_ref()?;
         let path = file.path().display();
         let written = file.write(&Metrics {
             form: FORM,
@@ -106,21 +112,24 @@ impl Meter {
         });
         self.tried = Some((Instant::now(), state));
         self.is_changed = written.is_err();
+        // The text of an error may have a random name in it, and would be another each time.
+        let complaint = written.as_ref().err().map(io::Error::kind);
+        let before = std::mem::replace(&mut self.complaint, complaint);
         match written {
-            Ok(()) => {
-                if self.complaint.take().is_some() {
-                    log::info!("{path} is written again");
-                }
-            }
-            Err(error) => {
+            Ok(()) => before.map(|_| (Level::Info, format!("{path} is written again"))),
+            Err(error) => (before != complaint).then(|| {
                 let sentence = format!(
                     "{path} cannot be written: {error}; `surgent metrics` shows what was counted until now"
                 );
-                if self.complaint.as_ref() != Some(&sentence) {
-                    log::error!("{sentence}");
-                    self.complaint = Some(sentence);
-                }
-            }
+                (Level::Error, sentence)
+            }),
+        }
+    }
+
+    fn count_faults(&mut self) {
+        let faults = guard::take_faults();
+        if faults > 0 {
+            self.change().faults += u64::from(faults);
         }
     }
 

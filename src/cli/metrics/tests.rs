@@ -172,6 +172,14 @@ fn a_file_of_metrics_is_replaced_as_a_whole_or_stays() {
         "{sentence}"
     );
 
+    let null = folder.path().join("null");
+    std::os::unix::fs::symlink("/dev/null", &null).unwrap();
+    let sentence = run(&null).unwrap_err();
+    assert!(
+        sentence.ends_with("null cannot be written: it is no regular file"),
+        "{sentence}"
+    );
+
     std::fs::write(file.path(), "{").unwrap();
     let sentence = run(&output).unwrap_err();
     assert!(

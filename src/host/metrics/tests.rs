@@ -95,16 +95,27 @@ fn a_file_that_cannot_be_used_is_replaced_and_never_written_through() {
 }
 
 #[test]
-fn what_cannot_be_written_is_kept_and_written_later() {
+fn what_cannot_be_written_is_said_once_and_written_later() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("state");
     let mut meter = Meter::default().within(&folder);
     meter.count(&[given_up()]);
-    meter.write_if_due(STATE);
-    assert!(meter.complaint.is_some() && meter.due_in().is_some());
+    let (level, sentence) = meter.try_to_write(STATE).unwrap();
+    assert_eq!(level, Level::Error);
+    assert!(
+        sentence.contains("state/surgent.metrics.json cannot be written: "),
+        "{sentence}"
+    );
+    assert_eq!(meter.try_to_write(STATE), None, "it is said once");
+    assert!(meter.due_in().is_some());
     fs::create_dir(&folder).unwrap();
-    meter.write(STATE);
-    assert!(meter.complaint.is_none() && meter.due_in().is_none());
+    let (level, sentence) = meter.try_to_write(STATE).unwrap();
+    assert_eq!(level, Level::Info);
+    assert!(
+        sentence.ends_with("surgent.metrics.json is written again"),
+        "{sentence}"
+    );
+    assert_eq!(meter.due_in(), None);
     assert_eq!(given_up_in(&folder), 1);
 }
 
