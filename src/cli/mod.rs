@@ -6,6 +6,7 @@ mod check;
 mod drill;
 mod files;
 mod follow;
+mod metrics;
 mod plan;
 mod progress;
 mod replay;
@@ -38,6 +39,7 @@ enum Command {
     Progress(progress::Args),
     Check(check::Args),
     Replay(replay::Args),
+    Metrics(metrics::Args),
     /// Stands between a program and its output; for `surgent run` alone
     #[command(hide = true)]
     Relay,
@@ -59,6 +61,7 @@ pub fn main() -> ExitCode {
         Command::Progress(args) => progress::main(&args),
         Command::Check(args) => check::main(&args),
         Command::Replay(args) => replay::main(&args),
+        Command::Metrics(args) => metrics::main(&args),
         Command::Relay => match crate::monitor::relay::serve() {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,

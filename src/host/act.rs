@@ -41,14 +41,23 @@ const REQUEUED_MAX: usize = 500;
 /// asked to be called so is told of a request that was taken back.
 const MONITOR_SIGNAL: &str = "URG";
 
-/// Carries out `actions`; returns those that took a command of Slurm's, and succeeded.
+/// What has become of those actions that take a command of Slurm's.
+#[derive(Debug, Default)]
+pub struct Commands<'a> {
+    /// They are done.
+    pub done: Vec<&'a Action>,
+    /// So many have failed.
+    pub failed: usize,
+}
+
+/// Carries out `actions`.
 pub fn carry_out<'a>(
     core: &Core,
     host: &Host,
     facts: &Facts,
     actions: &'a [Action],
     settings: &CommandSettings,
-) -> Vec<&'a Action> {
+) -> Commands<'a> {
     let mut commands = Vec::new();
     for action in actions {
         match action {
@@ -61,7 +70,7 @@ pub fn carry_out<'a>(
         }
     }
     if commands.is_empty() {
-        return Vec::new();
+        return Commands::default();
     }
     // What the facts say of who runs is true of now, not of after other commands.
     commands.sort_by_key(|action| !matches!(action, Action::Requeue { .. }));
@@ -88,7 +97,9 @@ pub fn carry_out<'a>(
         }
         work();
     });
-    done.into_inner().unwrap_or_else(|poison| poison.into_inner())
+    let done = done.into_inner().unwrap_or_else(|poison| poison.into_inner());
+    let failed = commands.len() - done.len();
+    Commands { done, failed }
 }
 
 /// A command that fails is tried again every second or so; the same failure is logged less often than that.

@@ -432,7 +432,7 @@ impl<'a> Advance<'a> {
     }
 
     fn ask(&mut self, campaign: &mut Campaign, victim: &Victim) {
-        let asked = Asked::begin(victim, campaign.urgent, self.facts.now, self.actions);
+        let asked = Asked::begin(victim, campaign.urgent, self.facts, self.actions);
         campaign.victims.push(asked);
     }
 

@@ -6,9 +6,11 @@
 
 use super::audit::Told;
 use super::directives::SaveSignal;
+use super::facts::Facts;
 use super::ids::{JobId, NodeIndex};
 use super::record::Stop;
 use super::request::Request;
+use super::stake::Stake;
 use super::units::UnixTime;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -134,6 +136,9 @@ pub struct Asked {
     pub deadline: UnixTime,
     /// When it had.
     pub saved: Option<UnixTime>,
+    /// What it stood to lose when it was asked; not known of a request that was taken up from the job's record.
+    #[serde(default)]
+    pub stake: Option<Stake>,
     /// When it was first seen that this run is over.
     #[serde(default)]
     pub gone: Option<UnixTime>,
@@ -196,9 +201,10 @@ impl Asked {
     pub fn begin(
         victim: &super::plan::Victim,
         urgent: JobId,
-        now: UnixTime,
+        facts: &Facts,
         actions: &mut Vec<Action>,
     ) -> Self {
+        let now = facts.now;
         let asked = Self {
             job: victim.job,
             start: victim.start,
@@ -206,6 +212,7 @@ impl Asked {
             asked: now,
             deadline: victim.deadline,
             saved: None,
+            stake: facts.job(victim.job).map(|job| Stake::of(job, &facts.gres, now)),
             gone: None,
             interrupted: false,
             delivered: false,

@@ -162,6 +162,7 @@ fn recorded(
         asked,
         deadline: record.deadline?,
         saved: None,
+        stake: None,
         gone: None,
         interrupted: false,
         delivered: false,
@@ -367,7 +368,7 @@ fn carry_out(plan: &Plan, facts: &Facts, actions: &mut Vec<Action>) -> Campaign 
     let victims = plan
         .victims
         .iter()
-        .map(|victim| Asked::begin(victim, plan.urgent, facts.now, actions))
+        .map(|victim| Asked::begin(victim, plan.urgent, facts, actions))
         .collect();
     Campaign {
         nodes: plan.nodes.clone(),

@@ -3,6 +3,7 @@
 
 mod audit;
 mod het;
+mod metrics;
 mod world;
 
 use proptest::prelude::*;

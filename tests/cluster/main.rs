@@ -21,6 +21,7 @@ mod kept;
 mod latency;
 mod launchers;
 mod layout;
+mod metrics;
 mod order;
 mod programs;
 mod reclass;
