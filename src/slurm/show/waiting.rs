@@ -73,7 +73,8 @@ pub fn request(
     let mut sockets = 1;
     let mut excluded = Vec::new();
     let mut shares = false;
-    if let Some(mut fields) = record {
+    // Behind these a user may have written anything.
+    if let Some(mut fields) = record.map(|record| record.up_to("Contiguous")) {
         let dependency = fields.next("Dependency").unwrap_or_default();
         request.expands = dependency
             .split_str(",")
