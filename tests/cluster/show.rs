@@ -7,7 +7,8 @@ use crate::scene::quick;
 use crate::shapes::crowd::{Crowd, Member};
 use crate::shapes::gpus_of;
 use crate::support::{Builder, Cluster, JobId, LIMIT, Outcome};
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use surgent::policy::book::Book;
 use surgent::policy::facts::{Facts, RunningJob};
 use surgent::policy::ids;
@@ -40,16 +41,24 @@ fn crowd() -> Vec<Member> {
         Member::new("half2", gpus_of(2, &["-wn1"])).worth(80),
         Member::new("whole", ["--exclusive", "--gres=gpu:4", "-wn2", "--time=600"]),
         Member::new("quarter", gpus_of(1, &["-wn3"])),
-        Member::new("tasks", gpus_of(1, &["-wn3", "--array=1-2"])),
+        Member::new("task", gpus_of(1, &["-wn3", "--array=3"])),
         Member::new("wide", gpus_of(1, &["-N2", "-wn3,n4"])).worth(70),
-        Member::new("uneven", ["-N2", "-n3", "-wn3,n4", "--mem=500", "--no-requeue"]),
-        Member::new("three", gpus_of(3, &["-wn4"])),
+        Member::new("uneven", ["-N2", "-n3", "-wn3,n4", "--mem=500"]),
+        Member::new(
+            "pair",
+            ["--cpus-per-task=5", "--gres=gpu:2", "--mem=3000", "-wn4"],
+        ),
     ]
 }
 
 fn see(cluster: &Cluster) -> Outcome<Seen> {
+    see_by(cluster, "/usr/sbin:/usr/bin:/sbin:/bin")
+}
+
+/// With Slurm's commands from this search path.
+fn see_by(cluster: &Cluster, path: &str) -> Outcome<Seen> {
     let variables = [
-        ("PATH", "/usr/sbin:/usr/bin:/sbin:/bin".into()),
+        ("PATH", path.into()),
         ("SLURM_CONF", cluster.folder().join("slurm.conf").into_os_string()),
         ("TZ", "Asia/Tokyo".into()),
     ];
@@ -195,15 +204,86 @@ fn what_is_shown_gives_the_planners_own_plan() -> Outcome {
         let mut wrong = Vec::new();
         for shape in shapes {
             let same = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| compare(cluster, shape)));
-            match same {
-                Ok(outcome) => outcome?,
-                Err(_) => {
-                    wrong.push(shape.join(" "));
-                    cluster.ask("scancel", &["--name=urgent"])?;
-                }
+            if !matches!(same, Ok(Ok(()))) {
+                println!("{}: {:?}", shape.join(" "), same.map_err(drop));
+                wrong.push(shape.join(" "));
+                cluster.ask("scancel", &["--name=urgent"])?;
             }
         }
         assert_eq!(wrong, [""; 0]);
+        Ok(())
+    })
+}
+
+/// A folder with squeue and scontrol that ask as an ordinary user.
+fn as_nobody() -> Outcome<tempfile::TempDir> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    for name in ["squeue", "scontrol"] {
+        let path = folder.path().join(name);
+        let script = format!(
+            "#!/bin/sh\nexec setpriv --reuid=nobody --regid=nogroup --clear-groups -- /usr/bin/{name} \"$@\"\n"
+        );
+        fs::write(&path, script)
+            .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o755)))
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(folder)
+}
+
+/// Names and comments that pass for other jobs' records, and some that are just odd.
+fn sly_texts(cluster: &Cluster, victims: &[JobId]) -> Outcome<Vec<String>> {
+    let mut texts = vec![
+        "\"quoted' $(reboot) `x` \\ %s %n \u{1f} ".to_owned() + "é\u{2028}",
+        "\n\n".to_owned(),
+        "x UserId=root(0) GroupId=root(0) Nodes=n1 CPU_IDs=0-99 Mem=1 GRES=gpu:4 MinCPUsNode=1".to_owned(),
+        "\u{1}\u{7f}\t".repeat(330),
+    ];
+    for victim in victims {
+        let record = cluster.ask("scontrol", &["show", "job", "-o", "-d", &victim.to_string()])?;
+        let forged = record
+            .replace("CPU_IDs=0", "CPU_IDs=0-7,0")
+            .replace("UserId=", "UserId=nobody")
+            .replace("Priority=", "Prio=");
+        texts.push(format!("\n{}", &forged[..forged.floor_char_boundary(900)]));
+        texts.push(format!(
+            "\nJobId={victim} JobName=half1 UserId=nobody(1) Nodes=n1 CPU_IDs=0 Mem=1 GRES= \n"
+        ));
+    }
+    Ok(texts)
+}
+
+#[test]
+fn no_text_of_a_user_reaches_anothers_job_and_any_user_may_look() -> Outcome {
+    on_cluster(shadow(), |cluster| {
+        let crowd = Crowd::gather(cluster, crowd())?;
+        let victims: Vec<JobId> = ["half1", "wide", "uneven"]
+            .iter()
+            .flat_map(|name| crowd.numbers(name))
+            .collect();
+        let before = see(cluster)?;
+        let texts = sly_texts(cluster, &victims)?;
+        let mut sly = Vec::new();
+        for text in &texts {
+            let (name, comment) = (format!("--job-name={text}"), format!("--comment={text}"));
+            let options = ["--hold", &name, &comment, "--output=/dev/null"];
+            sly.push(cluster.sbatch_as_nobody(&options, "true")?);
+        }
+        let folder = as_nobody()?;
+        let path = format!("{}:/usr/bin:/bin", folder.path().display());
+        for after in [see(cluster)?, see_by(cluster, &path)?] {
+            assert_eq!(after.facts.running, before.facts.running);
+            assert_eq!(after.facts.nodes, before.facts.nodes);
+            assert_eq!(after.jobs.len(), before.jobs.len() + sly.len());
+            for job in &before.jobs {
+                assert_eq!(after.job(job.id), Some(job));
+            }
+            for (id, text) in sly.iter().zip(&texts) {
+                let job = after.job(ids::JobId(id.0)).expect("it is listed");
+                assert_eq!(job.comment, text.trim_end_matches(' ').as_bytes());
+                assert_eq!((job.user.as_str(), job.state.as_str()), ("nobody", "PENDING"));
+            }
+            assert!(after.gaps.is_empty(), "{:?}", after.gaps);
+        }
         Ok(())
     })
 }
