@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Whatever users write into names and comments, what Slurm's commands print is read the same.
 
+mod forms;
 mod printer;
 
 use printer::{Job, Printed, read};
