@@ -6,3 +6,4 @@ pub mod command;
 pub mod config;
 pub mod ending;
 pub mod job;
+pub mod show;
