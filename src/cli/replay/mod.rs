@@ -3,6 +3,7 @@
 
 mod charts;
 mod page;
+mod shadow;
 mod text;
 
 use super::files;
@@ -16,6 +17,7 @@ use crate::replay::way::{WAYS, Way};
 use crate::replay::workload::{Assumptions, Machine, Workload};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+use shadow::Shadow;
 use signal_hook::consts::SIGINT;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -75,6 +77,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
 
+    /// Show as well what Surgent in shadow mode decided for real, by its audit file
+    #[arg(long, value_name = "AUDIT-FILE")]
+    shadow: Option<PathBuf>,
+
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -119,6 +125,8 @@ struct Report {
     assumptions: Vec<String>,
     policies: Vec<Line>,
     is_partial: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shadow: Option<Shadow>,
 }
 
 #[derive(Serialize)]
@@ -176,6 +184,7 @@ fn report(args: &Args) -> Result<(Report, Option<Timeline>), String> {
         Some(file) => files::settings(file)?,
         None => Settings::default(),
     };
+    let shadow = args.shadow.as_deref().map(Shadow::read).transpose()?;
     let trace = read(args)?;
     let machine = Machine {
         nodes: args.nodes,
@@ -224,6 +233,7 @@ fn report(args: &Args) -> Result<(Report, Option<Timeline>), String> {
         assumptions: text::assumptions(args, &assumptions, &workload, &settings),
         policies,
         is_partial,
+        shadow,
     };
     Ok((report, timeline))
 }

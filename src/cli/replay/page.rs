@@ -79,6 +79,10 @@ pub(super) fn page(report: &Report, timeline: Option<&Timeline>) -> Result<Strin
                 }
                 h2 { "Figures" }
                 (table(report))
+                @if let Some(shadow) = &report.shadow {
+                    h2 { "Decided in shadow mode" }
+                    @for sentence in shadow.sentences() { p { (sentence) } }
+                }
                 h2 { "What was assumed" }
                 ul { @for assumption in &report.assumptions { li { (assumption) } } }
                 @if !report.left_out.is_empty() {

@@ -80,6 +80,9 @@ pub(super) fn describe(report: &Report) -> String {
     if report.is_partial {
         text += "\nPartial: ended by Ctrl-C before all jobs were done.\n";
     }
+    if let Some(shadow) = &report.shadow {
+        text += &shadow.describe();
+    }
     text
 }
 
@@ -126,6 +129,7 @@ pub(super) fn time(seconds: f64) -> String {
     }
 }
 
-fn fill(sentence: &str) -> String {
+/// Lines of at most so many columns.
+pub(super) fn fill(sentence: &str) -> String {
     textwrap::fill(sentence, COLUMNS) + "\n"
 }
