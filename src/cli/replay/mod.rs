@@ -21,7 +21,7 @@ use shadow::Shadow;
 use signal_hook::consts::SIGINT;
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -41,7 +41,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = after_help())]
 pub(super) struct Args {
-    /// The trace
+    /// The trace; - is standard input
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
 
@@ -203,6 +203,7 @@ fn report(args: &Args) -> Result<(Report, Option<Timeline>), String> {
             "no job of the trace fits on {nodes} nodes with {gpus} GPUs each"
         ));
     }
+    check_page(args)?;
     let ways = match args.policies.is_empty() {
         true => WAYS.to_vec(),
         false => args.policies.clone(),
@@ -239,9 +240,35 @@ fn report(args: &Args) -> Result<(Report, Option<Timeline>), String> {
 }
 
 fn read(args: &Args) -> Result<Trace, String> {
-    let path = args.trace.display();
-    let file = File::open(&args.trace).map_err(|error| format!("{path}: {error}"))?;
-    trace::read(BufReader::new(file)).map_err(|error| format!("{path}: {error}"))
+    let cannot = |what: String| format!("{}: {what}", args.trace.display());
+    if args.trace == Path::new("-") {
+        return trace::read(std::io::stdin().lock()).map_err(|error| cannot(error.to_string()));
+    }
+    let file = File::open(&args.trace).map_err(|error| cannot(error.to_string()))?;
+    if file.metadata().is_ok_and(|about| about.is_dir()) {
+        return Err(cannot("a directory, and no trace".to_owned()));
+    }
+    trace::read(BufReader::new(file)).map_err(|error| cannot(error.to_string()))
+}
+
+/// Said before a replay that may take minutes, and not after it.
+fn check_page(args: &Args) -> Result<(), String> {
+    let Some(page) = &args.html else {
+        return Ok(());
+    };
+    let cannot = |what: String| format!("{}: {what}", page.display());
+    let inputs = [Some(&args.trace), args.settings.as_ref(), args.shadow.as_ref()];
+    let is_same = |input: &PathBuf| {
+        page.canonicalize()
+            .is_ok_and(|page| input.canonicalize().is_ok_and(|input| input == page))
+    };
+    if inputs.into_iter().flatten().any(is_same) {
+        return Err(cannot(
+            "the page would overwrite what is read from there".to_owned(),
+        ));
+    }
+    let opened = OpenOptions::new().append(true).create(true).open(page);
+    opened.map(drop).map_err(|error| cannot(error.to_string()))
 }
 
 struct Compared {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What Surgent in shadow mode decided for the real jobs, beside what a replay makes of them.
 
-use super::text::{fill, time};
+use super::text::{counted, fill, time};
 use crate::cli::audit_file;
 use crate::policy::audit::summary::{Summary, Totals, UrgentJob};
 use crate::policy::units::Seconds;
@@ -99,60 +99,65 @@ impl Shadow {
         })
     }
 
-    /// In sentences.
-    pub(super) fn sentences(&self) -> Vec<String> {
-        let wait = |spread: &Spread| format!("{} (p95 {})", time(spread.p50), time(spread.p95));
-        let mut sentences = vec![
-            format!(
-                "{} urgent jobs in {} were told of, and {} started; they really waited {} at the median.",
-                self.urgent_jobs,
-                time((self.until - self.from) as f64),
-                self.urgent_starts,
-                wait(&self.urgent_wait_s),
+    /// What is said of it, line by line.
+    pub(super) fn rows(&self) -> Vec<(&'static str, String)> {
+        let wait = |spread: &Spread| format!("p50 {}, p95 {}", time(spread.p50), time(spread.p95));
+        let mut rows = vec![
+            (
+                "urgent jobs",
+                format!(
+                    "{} in {}, {} started",
+                    self.urgent_jobs,
+                    time((self.until - self.from) as f64),
+                    self.urgent_starts
+                ),
             ),
-            format!(
-                "For {} of them others would have made way: {} stops of {} jobs, {:.3} GPU-h lost, which is {:.3} GPU-h and \
-                 {:.2} victims for each urgent start.",
-                self.planned,
-                self.victims,
-                self.jobs_stopped,
-                self.lost_gpu_h,
-                self.lost_gpu_h_per_start,
-                self.victims_per_start,
+            ("their real wait", wait(&self.urgent_wait_s)),
+            (
+                "others would have made way",
+                format!(
+                    "for {}: {} of {}",
+                    self.planned,
+                    counted(self.victims, "stop"),
+                    counted(self.jobs_stopped, "job")
+                ),
             ),
-            format!(
-                "Those of these that have started really waited {} at the median; by the plans it would have been {}.",
-                wait(&self.planned_wait_s),
-                wait(&self.foreseen_wait_s),
+            ("lost by that", format!("{:.3} GPU-h", self.lost_gpu_h)),
+            (
+                "for each urgent start",
+                format!(
+                    "{:.3} GPU-h, {:.2} victims",
+                    self.lost_gpu_h_per_start, self.victims_per_start
+                ),
             ),
-            format!(
-                "For {} nobody would have made way as jobs ended soon by themselves, and for {} as no set of jobs was enough.",
-                self.others_end, self.no_set,
+            ("real wait where planned", wait(&self.planned_wait_s)),
+            ("wait by those plans", wait(&self.foreseen_wait_s)),
+            (
+                "jobs ended soon by themselves",
+                format!("for {}", self.others_end),
             ),
+            ("no set of jobs was enough", format!("for {}", self.no_set)),
         ];
-        if self.lines_on > 0 {
-            sentences.push(format!(
-                "{} lines were not written in shadow mode, and do not count.",
-                self.lines_on
-            ));
+        for (what, lines) in [
+            ("lines of another mode", self.lines_on),
+            ("events that were not written", self.lines_lost),
+        ] {
+            if lines > 0 {
+                rows.push((what, lines.to_string()));
+            }
         }
-        if self.lines_lost > 0 {
-            sentences.push(format!(
-                "{} events could not be written when they happened, and are missing here.",
-                self.lines_lost
-            ));
-        }
-        sentences
+        rows
+    }
+
+    /// What it is of.
+    pub(super) fn title(&self) -> String {
+        format!("Decided in shadow mode, by {}", self.audit_file)
     }
 
     /// For people.
     pub(super) fn describe(&self) -> String {
-        let title = format!("Decided in shadow mode, by {}:", self.audit_file);
-        let sentences = self
-            .sentences()
-            .iter()
-            .map(|sentence| fill(sentence))
-            .collect::<String>();
-        format!("\n{}{sentences}", fill(&title))
+        let rows = self.rows();
+        let rows = rows.iter().map(|(what, value)| format!("  {what:30} {value}\n"));
+        format!("\n{}{}", fill(&self.title()), rows.collect::<String>())
     }
 }

@@ -66,11 +66,15 @@ pub(super) fn assumptions(
 pub(super) fn describe(report: &Report) -> String {
     let machine = &report.machine;
     let mut text = fill(&format!(
-        "{}: {} jobs, {} of them urgent, on {} nodes with {} GPUs each",
-        report.trace, report.jobs, report.urgent_jobs, machine.nodes, machine.gpus_per_node
+        "{}: {}, {} of them urgent, on {} with {} each",
+        report.trace,
+        counted(report.jobs, "job"),
+        report.urgent_jobs,
+        counted(machine.nodes.into(), "node"),
+        counted(machine.gpus_per_node.into(), "GPU"),
     ));
     for (reason, count) in &report.left_out {
-        text += &fill(&format!("left out: {count} jobs ({reason})"));
+        text += &fill(&format!("left out: {} ({reason})", counted(*count, "job")));
     }
     for assumption in &report.assumptions {
         text += &fill(assumption);
@@ -126,6 +130,14 @@ pub(super) fn time(seconds: f64) -> String {
         s if s < 6000.0 => format!("{:.0}m", s / 60.0),
         s if s < 360_000.0 => format!("{:.1}h", s / 3600.0),
         s => format!("{:.0}d", s / 86_400.0),
+    }
+}
+
+/// `1 job`, `2 jobs`.
+pub(super) fn counted(count: u64, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
     }
 }
 
