@@ -24,6 +24,7 @@ mod layout;
 mod order;
 mod programs;
 mod reclass;
+mod rehearsal;
 mod releases;
 mod saving;
 mod scene;
