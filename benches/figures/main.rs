@@ -8,6 +8,7 @@ mod allocations;
 mod cluster;
 mod comments;
 mod plans;
+mod replays;
 mod submissions;
 
 use std::hint::black_box;
@@ -21,6 +22,7 @@ fn main() {
     submissions::submissions();
     admissions::admissions();
     plans::plans();
+    replays::replays();
 }
 
 /// The median of several runs.

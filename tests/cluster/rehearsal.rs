@@ -24,7 +24,7 @@ use surgent::replay::workload::{Assumptions, Machine, Workload};
 const SCALE: f64 = 60.0;
 
 const SETTINGS: &str = "[victims]\nmin_runtime_s = 2\nnearly_done_s = 2\nsave_deadline_s = 15\nrestart_s = 1\nstep_s = 0\n\
-                        [queue]\nwait_weight = 10_000\nsize_weight = 0\nremaining_weight = 0\n";
+                        [queue]\nwait_weight = 10_000\nsize_weight = 0\nremaining_weight = 0\n[urgent]\nwait_max_s = 3\n";
 
 /// A job's time limit in minutes, the shortest that Slurm has.
 const LIMIT_MIN: u32 = 1;
@@ -50,14 +50,14 @@ struct Planned {
 #[rustfmt::skip]
 const JOBS: [(f64, u32, u32, u32, u32, bool); 30] = [
     // submit_s, nodes, gpus, work_s, save_s, urgent
-    ( 0.0, 1, 4, 24, 1, false), ( 0.3, 1, 4, 20, 2, false), ( 0.6, 2, 4, 16, 3, false),
-    ( 1.0, 1, 2,  8, 1, false), ( 1.5, 1, 2, 11, 2, false), ( 2.0, 1, 4,  6, 1, false),
-    ( 6.0, 1, 4,  5, 0, true),  ( 7.0, 1, 4,  9, 2, false), ( 8.0, 2, 4,  7, 1, false),
-    ( 9.0, 1, 1,  5, 1, false), (10.0, 1, 2,  4, 1, false), (11.0, 1, 4,  8, 1, false),
-    (13.0, 2, 4,  6, 0, true),  (14.0, 1, 4,  5, 2, false), (15.0, 1, 2, 12, 1, false),
-    (16.0, 1, 2,  6, 1, false), (17.0, 1, 4,  7, 3, false), (18.0, 1, 4,  4, 1, false),
-    (20.0, 1, 4,  4, 0, true),  (21.0, 1, 2,  9, 2, false), (22.0, 1, 2,  5, 1, false),
-    (23.0, 1, 4,  6, 1, false), (24.0, 2, 4,  5, 2, false), (25.0, 1, 4,  7, 1, false),
+    ( 0.0, 1, 4, 28, 1, false), ( 0.3, 1, 4, 26, 2, false), ( 0.6, 2, 4, 24, 3, false),
+    ( 1.0, 1, 2,  8, 1, false), ( 1.5, 1, 2, 11, 2, false), ( 2.0, 1, 4,  4, 1, false),
+    ( 6.0, 1, 4,  5, 0, true),  ( 7.0, 1, 4,  7, 2, false), ( 8.0, 2, 4,  5, 1, false),
+    ( 9.0, 1, 1,  5, 1, false), (10.0, 1, 2,  4, 1, false), (11.0, 1, 4,  6, 1, false),
+    (13.0, 2, 4,  6, 0, true),  (14.0, 1, 4,  4, 2, false), (15.0, 1, 2,  9, 1, false),
+    (16.0, 1, 2,  4, 1, false), (17.0, 1, 4,  5, 3, false), (18.0, 1, 4,  4, 1, false),
+    (18.5, 1, 4,  4, 0, true),  (21.0, 1, 2,  6, 2, false), (22.0, 1, 2,  5, 1, false),
+    (23.0, 1, 4,  6, 1, false), (24.0, 2, 4,  5, 2, false), (25.0, 1, 4,  5, 1, false),
     (27.0, 1, 2,  4, 0, true),  (28.0, 1, 4,  6, 1, false), (29.0, 1, 2,  7, 1, false),
     (30.0, 1, 4,  5, 1, false), (31.0, 1, 2,  6, 2, false), (32.0, 1, 4,  4, 1, false),
 ];
@@ -92,7 +92,7 @@ struct Done {
 #[test]
 fn jobs_start_when_the_replay_says() -> Outcome {
     let setup = scene::by_factors(Cluster::builder()).toml(SETTINGS).conf(
-        "SchedulerParameters=batch_sched_delay=0,bf_interval=1,sched_interval=1,sched_min_interval=100000",
+        "SchedulerParameters=batch_sched_delay=0,bf_interval=1,bf_job_part_count_reserve=1,sched_interval=1,sched_min_interval=100000",
     );
     on_cluster(setup, |cluster| {
         let ids = submit(cluster)?;
@@ -141,13 +141,10 @@ fn submit(cluster: &Cluster) -> Outcome<Vec<JobId>> {
         let due = Duration::from_secs_f64(job.submit_s);
         thread::sleep(due.saturating_sub(begin.elapsed()));
         let class = if job.is_urgent { "urgent" } else { "normal" };
-        let comment = match job.is_urgent {
-            true => "--comment=urgency=urgent".to_owned(),
-            false => format!(
-                "--comment=epochs={} save=step save_s={} signal=USR1@batch",
-                job.work_s, job.save_s
-            ),
-        };
+        let comment = format!(
+            "--comment=urgency={class} epochs={} save=step save_s={} signal=USR1@batch",
+            job.work_s, job.save_s
+        );
         let (name, work_s, save_s) = (name(at), job.work_s, job.save_s);
         ids.push(cluster.sbatch(
             &[
@@ -215,16 +212,20 @@ fn observe(cluster: &Cluster, ids: &[JobId]) -> Outcome<Vec<Done>> {
             }
         }
         let trains = of(last, "trains").ok_or_else(|| format!("job {id} did not note that it trains"))?;
-        // What it had done before its last run, and that.
+        // What it had done before its last run, and that run but for a save that led to nothing.
         let last_s = match last {
             0 => end_s - starts[last],
             _ => end_s - trains.at_s,
+        };
+        let in_vain_s = match (of(last, "asked"), of(last, "saved")) {
+            (Some(asked), Some(saved)) => saved.at_s - asked.at_s,
+            _ => 0.0,
         };
         done.push(Done {
             submit_s: one(*id, &SUBMITTED)? - first_s,
             start_s: start_s - first_s,
             end_s: end_s - first_s,
-            work_s: trains.done_s + last_s,
+            work_s: trains.done_s + last_s - in_vain_s,
             saves_s,
             restarts_s,
         });
@@ -257,19 +258,17 @@ fn events(cluster: &Cluster, at: usize) -> Vec<Event> {
 fn trace(done: &[Done]) -> String {
     let mut text = "JobID|User|Submit|ElapsedRaw|NNodes|AllocTRES|TimelimitRaw|Comment\n".to_owned();
     for ((at, done), job) in done.iter().enumerate().zip(jobs()) {
-        let comment = match job.is_urgent {
-            true => "urgency=urgent".to_owned(),
-            false => format!("epochs={}", job.work_s),
-        };
+        let class = if job.is_urgent { "urgent" } else { "normal" };
         let _ = writeln!(
             text,
-            "{}|root|{:.0}|{:.0}|{}|gres/gpu={}|{}|{comment}",
+            "{}|root|{:.0}|{:.0}|{}|gres/gpu={}|{}|urgency={class} epochs={}",
             at + 1,
             1e9 + done.submit_s * SCALE,
             done.work_s * SCALE,
             job.nodes,
             job.nodes * job.gpus,
             f64::from(LIMIT_MIN) * SCALE,
+            job.work_s,
         );
     }
     text
