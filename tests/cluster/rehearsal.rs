@@ -4,6 +4,9 @@
 //! A second of the cluster is a minute of the replay. The replay is told what the machine did: when each job was
 //! submitted, how long it was on its nodes without having to wait or to restart, how long saves and restarts took. Not
 //! told, and to be found by it, is when and in what order jobs start, and who makes way for the urgent ones.
+//!
+//! Slurm is set to what the replay assumes: first in, first out, and backfill that plans a start for the first waiting
+//! job only (by default for each).
 
 use crate::support::{Cluster, JobId, LIMIT, LogLine, Outcome};
 use crate::{on_cluster, scene, tell};
@@ -32,10 +35,10 @@ const LIMIT_MIN: u32 = 1;
 /// An urgent job starts within so many seconds of when the replay says, and three times the delay of Slurm's own starts.
 const URGENT_MOST_S: f64 = 4.0;
 
-/// A normal job starts within this share of the whole run, and the same; but for some that took another gap in the queue:
-/// Slurm plans a start for each job that waits, the replay only for the first.
+/// A normal job starts within this share of the whole run, and the same; but for a third. Where two jobs end at nearly the
+/// same time it is chance who takes their place, here and there, and what follows differs.
 const NORMAL_MOST_SHARE: f64 = 0.1;
-const NORMAL_AGREE_SHARE: f64 = 0.75;
+const NORMAL_AGREE_SHARE: f64 = 2.0 / 3.0;
 
 struct Planned {
     submit_s: f64,
