@@ -12,6 +12,8 @@ FAULTS := target/plugins-faults
 # What check-cluster runs on, and which of its tests.
 SLURM_RELEASE ?= native
 TESTS ?=
+# Where the traces of docs/evaluation.md are.
+TRACES ?= ../shared/traces
 # The Debian release that check-packages tries: this machine's own, or one named here.
 SUITE ?= $(shell . /etc/os-release && echo "$$VERSION_CODENAME")
 BENCH := target/plugins-bench
@@ -22,7 +24,7 @@ CLUSTER_TESTS = $(CARGO) test --no-run --test cluster --message-format=json-rend
 	jq -r 'select(.target.name == "cluster").executable | strings' | grep .
 
 .PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-packages check-frameworks keras test lint \
-	faults bench bench-cluster bench-submit clean FORCE
+	faults bench bench-cluster bench-submit evaluation clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
 		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
@@ -55,6 +57,9 @@ bench-cluster: setup ## Measure looks at a real slurmctld with 10,000 nodes, in 
 bench-submit: setup ## Compare what submissions take a real slurmctld with nothing, job_submit/lua and Surgent
 	@$(MAKE) --no-print-directory shims
 	$(CARGO) bench --bench submit
+
+evaluation: ## Print the tables of docs/evaluation.md from the traces in the folder TRACES, in less than a minute
+	SURGENT_TRACES='$(TRACES)' $(CARGO) bench --bench evaluation
 
 check: setup ## Run every test, on a real Slurm too, and the cluster tests on Slurm 24.11 as well
 	@$(MAKE) --no-print-directory lint test
@@ -110,7 +115,7 @@ bench: shims $(BENCH)/host ## Measure what decisions take (docs/performance.md)
 	@cp '$(OUT)/preempt_surgent.so' $(BENCH)/
 	@cp $(BUILT)/release/examples/libbench_core.so $(BENCH)/libsurgent.so
 	@$(BENCH)/host '$(PLUGINDIR)' $(BENCH)
-	$(CARGO) bench --bench figures
+	SURGENT_TRACES='$(TRACES)' $(CARGO) bench --bench figures
 
 # With all symbols visible, so that the plugins find here what slurmctld has.
 $(BENCH)/host: $(wildcard benches/hooks/*.c benches/hooks/*.h) $(SHIM_HEADERS) $(OUT)/.headers | install-plugindir

@@ -2,6 +2,7 @@
 //! What people type.
 #![forbid(unsafe_code)]
 
+mod audit_file;
 mod check;
 mod drill;
 mod files;

@@ -66,7 +66,7 @@ impl Timeline {
             service
                 .stopped
                 .iter()
-                .filter(|(_, loss)| loss.saving_s > 0)
+                .filter(|stopped| stopped.loss.saving_s > 0)
                 .count()
         };
         let service = replayed
@@ -74,7 +74,7 @@ impl Timeline {
             .iter()
             .filter(|service| !service.stopped.is_empty())
             .min_by_key(|service| (Reverse(saved(service)), service.start_s))?;
-        let stopped: BTreeSet<usize> = service.stopped.iter().map(|(at, _)| *at).collect();
+        let stopped: BTreeSet<usize> = service.stopped.iter().map(|stopped| stopped.at).collect();
         let waited_s = service.start_s - jobs[service.urgent].submit_s;
         let margin_s = MARGIN_S.max(waited_s);
         let (from_s, to_s) = (

@@ -25,6 +25,7 @@ mod metrics;
 mod order;
 mod programs;
 mod reclass;
+mod rehearsal;
 mod releases;
 mod saving;
 mod scene;
