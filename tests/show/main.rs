@@ -120,7 +120,7 @@ proptest! {
         for (job, expected) in facts.running.iter_mut().zip(&expected.running) {
             if job.id == id {
                 // These are his to say.
-                job.directives = expected.directives.clone();
+                job.directives = expected.directives;
                 job.admin_comment = expected.admin_comment.clone();
             }
         }
