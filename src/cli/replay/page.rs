@@ -19,7 +19,7 @@ svg { display: block; width: 100%; height: auto; max-width: 40rem; }
 .key i { display: inline-block; width: 1em; height: 1em; margin-right: .4em; vertical-align: -.1em; border: 1px solid #555; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #ddd; }
-th:first-child, td:first-child { text-align: left; } tr.ours { font-weight: 600; }
+th:first-child, td:first-child { text-align: left; white-space: nowrap; } tr.ours { font-weight: 600; }
 .name { overflow-wrap: anywhere; }
 dl div { display: flex; flex-wrap: wrap; gap: 0 1rem; padding: .1rem 0; } dt { width: 16rem; color: #555; } dd { margin: 0; }
 @media (max-width: 46rem) {
