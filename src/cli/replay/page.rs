@@ -26,6 +26,7 @@ dl div { display: flex; flex-wrap: wrap; gap: 0 1rem; padding: .1rem 0; } dt { w
   thead { display: none; } tr { display: block; padding: .5rem 0; border-bottom: 1px solid #999; }
   td { display: flex; justify-content: space-between; border: 0; padding: .1rem 0; text-align: left; }
   td:not(:first-child)::before { content: attr(data-what); color: #555; } td:first-child { font-weight: 600; }
+  dl div { justify-content: space-between; } dt { width: auto; } dd { margin-left: auto; }
 }
 @media print { body { max-width: none; } a { color: inherit; } }
 ";
