@@ -12,6 +12,7 @@ use surgent::policy::ids::{JobId, UserId};
 use surgent::policy::settings::Settings;
 use surgent::replay::figures::Figures;
 use surgent::replay::sim::{Case, Phase, Replayed, Span, Stopped, What, replay};
+use surgent::replay::timeline::{Timeline, Use};
 use surgent::replay::way::{WAYS, Way};
 use surgent::replay::workload::{Job, Machine};
 
@@ -144,6 +145,11 @@ fn job(id: u32, submit_s: i64, work_s: i64, nodes: u32, gpus_per_node: u32) -> J
     }
 }
 
+fn restart_is_shown(jobs: &[Job], replayed: &Replayed) -> bool {
+    let timeline = Timeline::of(jobs, MACHINE, replayed).expect("somebody was stopped");
+    timeline.bars.iter().any(|bar| bar.used == Use::Restarts)
+}
+
 /// Two trainings fill the machine; the one that only saves in 60 s, at its epoch's end, is left alone.
 #[test]
 fn a_replay_by_hand() {
@@ -170,6 +176,21 @@ fn a_replay_by_hand() {
     assert_eq!(replayed.lives[2].phase, Phase::Done(1_550));
     // Stopped at 1,050 with 1,039 s done; its nodes are free again when the urgent job ends.
     assert_eq!(replayed.lives[1].phase, Phase::Done(1_550 + 60 + 10_000 - 1_039));
+
+    // Too late to be seen around the start.
+    assert!(!restart_is_shown(&jobs, &replayed));
+    let short = [
+        jobs[0].clone(),
+        jobs[1].clone(),
+        Job {
+            work_s: 50,
+            ..jobs[2].clone()
+        },
+    ];
+    assert!(restart_is_shown(
+        &short,
+        &self::replayed(&short, Way::Surgent { saves: true }, true)
+    ));
 
     let figures = Figures::of(&jobs, MACHINE, &replayed);
     assert_eq!(figures.urgent_wait_s.p50, 10.0);

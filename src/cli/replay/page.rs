@@ -19,13 +19,14 @@ svg { display: block; width: 100%; height: auto; max-width: 40rem; }
 .key i { display: inline-block; width: 1em; height: 1em; margin-right: .4em; vertical-align: -.1em; border: 1px solid #555; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #ddd; }
-th:first-child, td:first-child { text-align: left; } tr.ours { font-weight: 600; }
+th:first-child, td:first-child { text-align: left; white-space: nowrap; } tr.ours { font-weight: 600; }
 .name { overflow-wrap: anywhere; }
 dl div { display: flex; flex-wrap: wrap; gap: 0 1rem; padding: .1rem 0; } dt { width: 16rem; color: #555; } dd { margin: 0; }
 @media (max-width: 46rem) {
   thead { display: none; } tr { display: block; padding: .5rem 0; border-bottom: 1px solid #999; }
   td { display: flex; justify-content: space-between; border: 0; padding: .1rem 0; text-align: left; }
   td:not(:first-child)::before { content: attr(data-what); color: #555; } td:first-child { font-weight: 600; }
+  dl div { justify-content: space-between; } dt { width: auto; } dd { margin-left: auto; }
 }
 @media print { body { max-width: none; } a { color: inherit; } }
 ";
