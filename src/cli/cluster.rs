@@ -13,7 +13,7 @@ use crate::slurm::command::Environment;
 use crate::slurm::config::Config;
 use crate::slurm::show::{self, Seen};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// From where it is known what Surgent is in the middle of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -56,8 +56,6 @@ pub(super) struct Cluster {
     pub(super) settings_from: SettingsFrom,
     /// What keeps this from being the whole picture, each in one sentence.
     pub(super) notes: Vec<String>,
-    /// StateSaveLocation, whether or not this machine has it.
-    pub(super) state_dir: Option<PathBuf>,
 }
 
 /// The site's settings, and how they are known.
@@ -81,9 +79,11 @@ impl Cluster {
             Some(file) => Known::of_file(file)?,
             None => Known::of_site(config.slurm_conf()),
         };
-        let state_dir = config.get("StateSaveLocation").map(PathBuf::from);
+        let state_dir = config.get("StateSaveLocation").map(Path::new);
         // Before the jobs: a request that goes out in between then stands in a record, and is adopted from there.
-        let kept = state_dir.as_deref().map(|folder| StateFile::within(folder).read());
+        let kept = state_dir
+            .as_deref()
+            .map(|folder| StateFile::within(folder).read());
         let seen = show::look(environment).map_err(unanswered)?;
         let mut notes = seen.gaps.clone();
         notes.extend(known.note);
@@ -101,7 +101,6 @@ impl Cluster {
             source,
             settings_from: known.from,
             notes,
-            state_dir,
         })
     }
 
@@ -135,7 +134,6 @@ impl Cluster {
             source: Source::Snapshot,
             settings_from: known.from,
             notes: Vec::new(),
-            state_dir: None,
         })
     }
 }
