@@ -6,6 +6,8 @@ mod gather;
 mod report;
 mod shadow;
 mod table;
+#[cfg(test)]
+mod tests;
 mod text;
 mod watch;
 mod who;
