@@ -174,7 +174,10 @@ fn scene() -> Cluster {
         job(
             102,
             1,
-            &format!("save=step signal=USR1@batch saved={} {progress}", NOW.0 - 3000),
+            &format!(
+                "save=step save_s=20 signal=USR1@batch saved={} {progress}",
+                NOW.0 - 3000
+            ),
         ),
         job(103, 2, "epochs=90"),
         job(
@@ -215,7 +218,10 @@ fn the_page_shows_such_a_screen() {
     Order::from_str("cost").unwrap().sort(&mut report.training);
     let screen = shown(&report, 200).replace(&super::text::local(NOW), "2025-11-29 09:53:20 UTC");
     let page = include_str!("../../../docs/status.md");
-    assert!(page.contains(&format!("```text\n{screen}```\n")), "docs/status.md does not show this:\n{screen}");
+    assert!(
+        page.contains(&format!("```text\n{screen}```\n")),
+        "docs/status.md does not show this:\n{screen}"
+    );
 }
 
 #[test]
