@@ -81,9 +81,7 @@ impl Cluster {
         };
         let state_dir = config.get("StateSaveLocation").map(Path::new);
         // Before the jobs: a request that goes out in between then stands in a record, and is adopted from there.
-        let kept = state_dir
-            .as_deref()
-            .map(|folder| StateFile::within(folder).read());
+        let kept = state_dir.map(|folder| StateFile::within(folder).read());
         let seen = show::look(environment).map_err(unanswered)?;
         let mut notes = seen.gaps.clone();
         notes.extend(known.note);

@@ -4,6 +4,7 @@
 mod choose;
 mod gather;
 mod report;
+mod screen;
 mod shadow;
 mod table;
 #[cfg(test)]
@@ -18,11 +19,12 @@ use crate::monitor;
 use crate::slurm::command::Environment;
 use choose::{Filter, Order};
 use report::State;
+use screen::Screen;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use text::{Screen, Sections};
+use text::Sections;
 
 /// Show urgent jobs, plans in progress, and how far all trainings are
 ///
