@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod cluster;
 mod drill;
 mod files;
 mod follow;

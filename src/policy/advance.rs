@@ -79,7 +79,7 @@ pub fn release(campaign: &mut Campaign, now: UnixTime, actions: &mut Vec<Action>
 }
 
 /// The run of the job that was asked, if it still holds its resources.
-pub(super) fn same_run<'a>(facts: &'a Facts, asked: &Asked) -> Option<&'a RunningJob> {
+pub fn same_run<'a>(facts: &'a Facts, asked: &Asked) -> Option<&'a RunningJob> {
     facts
         .job(asked.job)
         .filter(|job| job.start == asked.start && !job.traits.completing)
@@ -144,9 +144,8 @@ impl<'a> Advance<'a> {
             let Some(job) = same_run(self.facts, asked) else {
                 continue;
             };
-            let saved = job.directives.as_ref().and_then(|directives| directives.saved);
-            if asked.saved.is_none() && saved.is_some_and(|saved| saved >= asked.asked) {
-                asked.saved = saved;
+            if asked.saved.is_none() && asked.saved_by(job).is_some() {
+                asked.saved = asked.saved_by(job);
                 campaign.missed.retain(|missed| *missed != asked.job);
                 self.actions
                     .push(Action::Say(notes::saved(asked, campaign.urgent)));

@@ -6,6 +6,7 @@
 
 use super::audit::Told;
 use super::directives::SaveSignal;
+use super::facts::RunningJob;
 use super::ids::{JobId, NodeIndex};
 use super::record::Stop;
 use super::request::Request;
@@ -222,6 +223,12 @@ impl Asked {
         // Of a request that was taken up from the job's record it is not known which run it went to.
         let saved = (self.start != UnixTime(0)).then_some(self.saved.is_some());
         Stop { urgent, at, saved }
+    }
+
+    /// When it saved after the request, as `job`, which is the run that was asked, says itself.
+    pub fn saved_by(&self, job: &RunningJob) -> Option<UnixTime> {
+        let saved = job.directives.as_ref().and_then(|directives| directives.saved);
+        saved.filter(|saved| *saved >= self.asked)
     }
 
     /// Nothing more is awaited of it.

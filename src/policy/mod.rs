@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod admission;
+pub mod adopt;
 pub mod advance;
 pub mod audit;
 pub mod belief;
