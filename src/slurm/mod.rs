@@ -6,3 +6,4 @@ pub mod command;
 pub mod config;
 pub mod job;
 pub mod show;
+pub mod submit;
