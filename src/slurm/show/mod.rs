@@ -1,10 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The cluster as Slurm's own commands show it, on any node and to any user.
+//!
+//! `squeue` lists the jobs: in one table all that no user writes ([`list`]), in another, of fixed width, names and comments
+//! ([`fixed`]), so that no text can pass for a job or for a field. `scontrol show job -d -o` adds what only it tells, and is
+//! believed as far as it cannot be forged ([`details`]). Nodes, partitions and reservations are nobody's to write but an
+//! administrator's ([`places`]). [`assemble`] makes facts of all this.
+//!
+//! Slurm's commands show less than the planner sees in slurmctld. What is not shown is taken so that a plan is rather too
+//! large than too small:
+//!
+//! - fewest nodes of a waiting job: Slurm's estimate of how many it will get;
+//! - `--overcommit`: not asked for;
+//! - CPUs and memory that a partition gives with each GPU by default: none;
+//! - a reservation that a job may borrow, floats, or takes whole partitions: its nodes are not to be had;
+//! - a job that is cleaned up after a requeue: ended, until it waits;
+//! - a job whose CPUs on each node cannot be told: all that it holds, spread evenly over its nodes.
 
-use super::command::{CommandError, Environment};
+mod ask;
+pub mod assemble;
+pub mod details;
+pub mod fields;
+pub mod fixed;
+pub mod gres;
+pub mod hostlist;
+pub mod list;
+pub mod places;
+pub mod texts;
+pub mod waiting;
+
+use super::command::CommandError;
 use crate::policy::facts::{Component, Facts};
 use crate::policy::ids::{ArrayTask, JobId, UserId};
 use crate::policy::units::{Seconds, UnixTime};
+pub use ask::look;
 
 /// The cluster at one moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,24 +114,9 @@ pub enum ShowError {
     /// One of Slurm's commands gave no answer, or refused.
     #[error(transparent)]
     Command(#[from] CommandError),
-}
-
-/// Looks at the whole cluster. Needs no rights; what the site hides from this user is missing and said in
-/// [`Seen::gaps`].
-///
-/// # Errors
-///
-/// Where one of Slurm's commands gives no answer.
-pub fn look(environment: &Environment) -> Result<Seen, ShowError> {
-    let config = super::config::Config::ask(environment)?;
-    Ok(Seen {
-        facts: Facts::at(UnixTime(0)),
-        jobs: Vec::new(),
-        controller: config.controllers().next().unwrap_or_default().to_owned(),
-        version: config
-            .version()
-            .map(|version| version.to_string())
-            .unwrap_or_default(),
-        gaps: Vec::new(),
-    })
+    /// squeue did not print what it was asked for.
+    #[error(
+        "squeue did not print the table that it was asked for; is it Slurm's own, of release 22.05 or later?"
+    )]
+    NoTable,
 }
