@@ -11,6 +11,8 @@ use crate::policy::settings::Settings;
 use crate::policy::snapshot::Snapshot;
 use crate::slurm::command::Environment;
 use crate::slurm::config::Config;
+use crate::slurm::show::assemble::AsUrgent;
+use crate::slurm::show::places::Places;
 use crate::slurm::show::{self, Seen};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -76,6 +78,18 @@ impl Cluster {
     /// # Errors
     /// One sentence, where Slurm does not answer or the named file cannot be used.
     pub(super) fn read(environment: &Environment, settings: Option<&Path>) -> Result<Self, String> {
+        Ok(Self::read_as(environment, settings, &|_| false)?.0)
+    }
+
+    /// The same, with waiting jobs that `as_urgent` names taken for urgent, and with the places where jobs may run.
+    ///
+    /// # Errors
+    /// As [`Cluster::read`].
+    pub(super) fn read_as(
+        environment: &Environment,
+        settings: Option<&Path>,
+        as_urgent: &AsUrgent<'_>,
+    ) -> Result<(Self, Places), String> {
         let config = Config::ask(environment).map_err(unanswered)?;
         let known = match settings {
             Some(file) => Known::of_file(file)?,
@@ -83,8 +97,10 @@ impl Cluster {
         };
         let state_dir = config.get("StateSaveLocation").map(PathBuf::from);
         // Before the jobs: a request that goes out in between then stands in a record, and is adopted from there.
-        let kept = state_dir.as_deref().map(|folder| StateFile::within(folder).read());
-        let seen = show::look(environment).map_err(unanswered)?;
+        let kept = state_dir
+            .as_deref()
+            .map(|folder| StateFile::within(folder).read());
+        let (seen, places) = show::look_as(environment, as_urgent).map_err(unanswered)?;
         let mut notes = seen.gaps.clone();
         notes.extend(known.note);
         let (mut book, source) = match kept {
@@ -93,7 +109,7 @@ impl Cluster {
             Some(Ok(None) | Err(_)) | None => (Book::default(), Source::Slurm),
         };
         adopt(&mut book, &seen.facts);
-        Ok(Self {
+        let cluster = Self {
             name: config.get("ClusterName").map(str::to_owned),
             seen,
             book,
@@ -102,7 +118,8 @@ impl Cluster {
             settings_from: known.from,
             notes,
             state_dir,
-        })
+        };
+        Ok((cluster, places))
     }
 
     /// The cluster as it was when a snapshot was saved.

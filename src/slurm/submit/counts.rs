@@ -74,8 +74,15 @@ impl Counts {
             tasks,
             tasks_per_node: options.ntasks_per_node,
             cpus_per_task: options.cpus_per_task,
-            min_cpus: if options.overcommit { min_nodes } else { cpus_of_tasks },
-            cpus_per_node: options.mincpus.unwrap_or(0).max(options.cpus_per_task.unwrap_or(0)),
+            min_cpus: if options.overcommit {
+                min_nodes
+            } else {
+                cpus_of_tasks
+            },
+            cpus_per_node: options
+                .mincpus
+                .unwrap_or(0)
+                .max(options.cpus_per_task.unwrap_or(0)),
         })
     }
 
@@ -86,7 +93,10 @@ impl Counts {
         if let (Some(per_node), None, true) = (self.tasks_per_node, self.tasks, self.nodes_said) {
             self.tasks = Some(self.min_nodes.saturating_mul(per_node));
         }
-        if let Some(tasks) = self.tasks.filter(|tasks| !options.overcommit && *tasks > self.min_cpus) {
+        if let Some(tasks) = self
+            .tasks
+            .filter(|tasks| !options.overcommit && *tasks > self.min_cpus)
+        {
             self.min_cpus = tasks.saturating_mul(self.cpus_per_task.unwrap_or(1));
         }
         self.min_cpus = self.min_cpus.max(required);

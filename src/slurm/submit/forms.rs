@@ -72,7 +72,9 @@ pub fn nodes(text: &str) -> Result<NodeCount, String> {
         },
     };
     match count.max.is_some_and(|max| max < count.min) {
-        true => Err(format!("{text:?} has the most nodes before the least; write the least first")),
+        true => Err(format!(
+            "{text:?} has the most nodes before the least; write the least first"
+        )),
         false => Ok(count),
     }
 }
@@ -150,7 +152,8 @@ fn of_kind(name: &str, rest: &str) -> Option<GresCount> {
             && letters.all(|c| c.is_alphanumeric() || "_-.".contains(c))
     };
     // A model may begin with a figure, as in `3090`, only where a count follows.
-    let is_model = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
+    let is_model =
+        |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
     (is_name(name) && model.is_none_or(is_model)).then(|| GresCount {
         name: name.to_owned(),
         model: model.map(str::to_owned),
@@ -225,7 +228,9 @@ pub fn array(text: &str) -> Result<TaskCount, String> {
         let tasks = u32::try_from(tasks.len()).ok()?;
         Some(TaskCount {
             tasks,
-            at_once: most.filter(|most| *most > 0).map_or(tasks, |most| most.min(tasks)),
+            at_once: most
+                .filter(|most| *most > 0)
+                .map_or(tasks, |most| most.min(tasks)),
         })
     };
     parse().ok_or_else(|| {

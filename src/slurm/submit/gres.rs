@@ -170,7 +170,9 @@ fn follow(entry: &mut Entry, options: &Options, counts: &mut Counts) -> Result<(
     }
     if entry.per_job > 0 {
         if counts.nodes_said && entry.per_job < u64::from(counts.min_nodes) {
-            return Err(format!("it asks for fewer {name} than nodes: Slurm does not take that"));
+            return Err(format!(
+                "it asks for fewer {name} than nodes: Slurm does not take that"
+            ));
         }
         counts.max_nodes = counts.max_nodes.map(|max| max.min(narrow(entry.per_job)));
     }
