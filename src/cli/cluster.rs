@@ -15,7 +15,7 @@ use crate::slurm::show::assemble::AsUrgent;
 use crate::slurm::show::places::Places;
 use crate::slurm::show::{self, Seen};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// From where it is known what Surgent is in the middle of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -58,8 +58,6 @@ pub(super) struct Cluster {
     pub(super) settings_from: SettingsFrom,
     /// What keeps this from being the whole picture, each in one sentence.
     pub(super) notes: Vec<String>,
-    /// StateSaveLocation, whether or not this machine has it.
-    pub(super) state_dir: Option<PathBuf>,
 }
 
 /// The site's settings, and how they are known.
@@ -95,7 +93,7 @@ impl Cluster {
             Some(file) => Known::of_file(file)?,
             None => Known::of_site(config.slurm_conf()),
         };
-        let state_dir = config.get("StateSaveLocation").map(PathBuf::from);
+        let state_dir = config.get("StateSaveLocation").map(Path::new);
         // Before the jobs: a request that goes out in between then stands in a record, and is adopted from there.
         let kept = state_dir
             .as_deref()
@@ -117,7 +115,6 @@ impl Cluster {
             source,
             settings_from: known.from,
             notes,
-            state_dir,
         };
         Ok((cluster, places))
     }
@@ -152,7 +149,6 @@ impl Cluster {
             source: Source::Snapshot,
             settings_from: known.from,
             notes: Vec::new(),
-            state_dir: None,
         })
     }
 }

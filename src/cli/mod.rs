@@ -13,6 +13,7 @@ mod replay;
 mod report;
 mod run;
 mod saving;
+mod status;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ enum Command {
     Report(report::Args),
     Follow(follow::Args),
     Drill(drill::Args),
+    Status(status::Args),
     Plan(plan::Args),
     Progress(progress::Args),
     Check(check::Args),
@@ -56,6 +58,7 @@ pub fn main() -> ExitCode {
         Command::Report(args) => report::main(&args),
         Command::Follow(args) => follow::main(&args),
         Command::Drill(args) => drill::main(&args),
+        Command::Status(args) => status::main(&args),
         Command::Plan(args) => plan::main(&args),
         Command::Progress(args) => progress::main(&args),
         Command::Check(args) => check::main(&args),
