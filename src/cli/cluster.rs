@@ -5,6 +5,7 @@
 use super::files;
 use crate::host::config::ConfigFile;
 use crate::host::state::StateFile;
+use crate::policy::admission::ledger::Ledger;
 use crate::policy::adopt::adopt;
 use crate::policy::book::Book;
 use crate::policy::settings::Settings;
@@ -15,7 +16,7 @@ use crate::slurm::show::assemble::AsUrgent;
 use crate::slurm::show::places::Places;
 use crate::slurm::show::{self, Seen};
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// From where it is known what Surgent is in the middle of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -58,6 +59,10 @@ pub(super) struct Cluster {
     pub(super) settings_from: SettingsFrom,
     /// What keeps this from being the whole picture, each in one sentence.
     pub(super) notes: Vec<String>,
+    /// What urgent jobs were charged, where the planner's state file tells.
+    pub(super) ledger: Option<Ledger>,
+    /// StateSaveLocation, whether or not this machine has it.
+    pub(super) state_dir: Option<PathBuf>,
 }
 
 /// The site's settings, and how they are known.
@@ -93,7 +98,7 @@ impl Cluster {
             Some(file) => Known::of_file(file)?,
             None => Known::of_site(config.slurm_conf()),
         };
-        let state_dir = config.get("StateSaveLocation").map(Path::new);
+        let state_dir = config.get("StateSaveLocation").map(PathBuf::from);
         // Before the jobs: a request that goes out in between then stands in a record, and is adopted from there.
         let kept = state_dir
             .as_deref()
@@ -101,10 +106,10 @@ impl Cluster {
         let (seen, places) = show::look_as(environment, as_urgent).map_err(unanswered)?;
         let mut notes = seen.gaps.clone();
         notes.extend(known.note);
-        let (mut book, source) = match kept {
-            Some(Ok(Some(kept))) => (kept.book, Source::Planner),
+        let (mut book, ledger, source) = match kept {
+            Some(Ok(Some(kept))) => (kept.book, Some(kept.ledger), Source::Planner),
             // On other machines there is none, and it is not for every user's eyes.
-            Some(Ok(None) | Err(_)) | None => (Book::default(), Source::Slurm),
+            Some(Ok(None) | Err(_)) | None => (Book::default(), None, Source::Slurm),
         };
         adopt(&mut book, &seen.facts);
         let cluster = Self {
@@ -115,6 +120,8 @@ impl Cluster {
             source,
             settings_from: known.from,
             notes,
+            ledger,
+            state_dir,
         };
         Ok((cluster, places))
     }
@@ -149,6 +156,8 @@ impl Cluster {
             source: Source::Snapshot,
             settings_from: known.from,
             notes: Vec::new(),
+            ledger: None,
+            state_dir: None,
         })
     }
 }

@@ -5,8 +5,10 @@
 mod check;
 mod cluster;
 mod drill;
+mod explain;
 mod files;
 mod follow;
+mod job_name;
 mod plan;
 mod progress;
 mod replay;
@@ -38,6 +40,7 @@ enum Command {
     Drill(drill::Args),
     Status(status::Args),
     Plan(plan::Args),
+    Explain(explain::Args),
     Progress(progress::Args),
     Check(check::Args),
     Replay(replay::Args),
@@ -60,6 +63,7 @@ pub fn main() -> ExitCode {
         Command::Drill(args) => drill::main(&args),
         Command::Status(args) => status::main(&args),
         Command::Plan(args) => plan::main(&args),
+        Command::Explain(args) => explain::main(&args),
         Command::Progress(args) => progress::main(&args),
         Command::Check(args) => check::main(&args),
         Command::Replay(args) => replay::main(&args),

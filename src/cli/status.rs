@@ -4,12 +4,12 @@
 mod choose;
 mod gather;
 mod report;
-mod shadow;
-mod table;
-mod text;
+pub(super) mod shadow;
+pub(super) mod table;
+pub(super) mod text;
 mod watch;
-mod who;
-mod words;
+pub(super) mod who;
+pub(super) mod words;
 
 use super::cluster::Cluster;
 use crate::monitor;

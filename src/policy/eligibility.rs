@@ -9,7 +9,7 @@ use super::facts::RunningJob;
 use super::settings::{Settings, Unsavable};
 use super::units::{Seconds, UnixTime};
 use rules::standing_rules;
-pub use rules::{Measure, Rule};
+pub use rules::{Measure, Rule, due_runtime_s};
 use serde::{Deserialize, Serialize};
 use smallvec::{SmallVec, smallvec};
 use std::fmt;
@@ -169,7 +169,11 @@ pub fn all_rules<'a>(
         .collect()
 }
 
-fn save_ways(
+/// The same, whatever else protects it than how it saves.
+///
+/// # Errors
+/// The rule about saving that protects it.
+pub fn save_ways(
     job: &RunningJob,
     belief: &Belief,
     patience_over: bool,

@@ -124,7 +124,7 @@ pub(super) fn standing_rules<'a>(
 }
 
 /// How long a job that was preempted so often is left alone once it runs again.
-fn due_runtime_s(preempted: u32, victims: &VictimSettings) -> Seconds {
+pub fn due_runtime_s(preempted: u32, victims: &VictimSettings) -> Seconds {
     Seconds(victims.min_runtime_s.0 * (1.0 + f64::from(preempted)))
 }
 
