@@ -6,6 +6,8 @@ mod gather;
 mod report;
 pub(super) mod shadow;
 pub(super) mod table;
+#[cfg(test)]
+mod tests;
 pub(super) mod text;
 mod watch;
 pub(super) mod who;

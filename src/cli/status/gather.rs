@@ -8,13 +8,15 @@ use crate::cli::cluster::Cluster;
 use crate::policy::advance::same_run;
 use crate::policy::belief::Belief;
 use crate::policy::book::{Asked, Campaign, Phase, Stance};
+use crate::policy::demand::Demand;
 use crate::policy::directives::{self, Directives};
 use crate::policy::eligibility::Refusal;
-use crate::policy::facts::{Facts, RunningJob};
+use crate::policy::facts::{Facts, RunningJob, WaitingJob};
 use crate::policy::ids::{JobId, NodeIndex};
 use crate::policy::outlook::{Outlook, PricedWays};
 use crate::policy::party::Party;
 use crate::policy::record::Record;
+use crate::policy::units::UnixTime;
 use crate::slurm::show::SeenJob;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,12 +71,18 @@ fn waiting(cluster: &Cluster) -> impl Iterator<Item = Urgent> {
         let job = party.leader();
         let first = job.record.as_ref().and_then(|record| record.first);
         let seen = cluster.seen.job(id);
+        let gpus = |job: &WaitingJob| facts.gres.total_of(&Demand::of(&job.request).total, "gpu");
+        let who = who(cluster, id);
         Urgent {
-            who: who(cluster, id),
+            who: Who {
+                user_id: who.user_id.or(job.request.user),
+                ..who
+            },
             state: State::Waiting,
             submitted: first.unwrap_or(job.submit),
             start: None,
             node_count: party.components().iter().map(|job| job.request.min_nodes).sum(),
+            gpus: party.components().iter().map(|job| gpus(job)).sum(),
             nodes: campaign.map_or_else(Vec::new, |campaign| names(facts, campaign.nodes.iter().copied())),
             tasks: party.tasks(),
             reason: seen.and_then(|seen| seen.reason.clone()),
@@ -95,6 +103,7 @@ fn running(cluster: &Cluster) -> impl Iterator<Item = Urgent> {
             submitted: first.or(job.submit).unwrap_or(job.start),
             start: Some(job.start),
             node_count: node_count(job),
+            gpus: facts.gres.total_of(&job.held(), "gpu"),
             nodes: names(facts, job.holdings.iter().map(|holding| holding.node)),
             tasks: 1,
             reason: None,
@@ -144,7 +153,7 @@ fn plan(cluster: &Cluster, campaign: &Campaign) -> Plan {
     }
 }
 
-fn saved(asked: &Asked, facts: &Facts) -> Option<crate::policy::units::UnixTime> {
+fn saved(asked: &Asked, facts: &Facts) -> Option<UnixTime> {
     asked
         .saved
         .or_else(|| same_run(facts, asked).and_then(|job| asked.saved_by(job)))

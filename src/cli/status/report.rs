@@ -78,6 +78,8 @@ pub(super) struct Urgent {
     pub start: Option<UnixTime>,
     /// How many nodes it has, or wants at least.
     pub node_count: u32,
+    /// GPUs that it has, or wants, on all nodes.
+    pub gpus: u64,
     /// Names of the nodes that it has, or is expected to get.
     pub nodes: Vec<String>,
     /// How many tasks of an array this is.

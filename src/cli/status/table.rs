@@ -6,8 +6,12 @@ use console::{Alignment, Style, measure_text_width, pad_str};
 
 /// What stands where a text was cut.
 const CUT: &str = "…";
-/// A column that may be cut is left at least so wide.
-const LEAST_COLUMNS: usize = 6;
+/// Between columns, and where there is no room for that.
+const WIDE_GAP: &str = "  ";
+const GAP: &str = " ";
+/// A name is cut to this before columns move closer, and to that before anything else is cut.
+const NAME_COLUMNS: usize = 12;
+const NAME_COLUMNS_MIN: usize = 6;
 
 /// How a column is laid out.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,10 +53,10 @@ impl Table {
         paint: &dyn Fn(Style, String) -> String,
     ) -> String {
         let gaps = self.heads.len().saturating_sub(1);
-        let widths = self.widths(columns.saturating_sub(indent + gaps));
-        let gap = match widths.iter().sum::<usize>() + 2 * gaps + indent <= columns {
-            true => "  ",
-            false => " ",
+        let room = |gap: &str| columns.saturating_sub(indent + gaps * gap.len());
+        let (gap, widths) = match self.widths(room(WIDE_GAP), NAME_COLUMNS) {
+            Some(widths) => (WIDE_GAP, widths),
+            None => (GAP, self.cut_widths(room(GAP))),
         };
         let line = |cells: &[String]| {
             let cells = cells.iter().zip(&self.heads).zip(&widths);
@@ -75,26 +79,34 @@ impl Table {
         text
     }
 
-    /// As wide as needed, and `room` in all at most.
-    fn widths(&self, room: usize) -> Vec<usize> {
-        let column = |at: usize| self.rows.iter().map(move |(cells, _)| cells[at].as_str());
+    /// As wide as needed, but for names, which are left `least` columns where that helps; `None` where it does not.
+    fn widths(&self, room: usize, least: usize) -> Option<Vec<usize>> {
         let mut widths: Vec<usize> = (0..self.heads.len())
             .map(|at| {
-                let texts = column(at).chain([self.heads[at].0]);
+                let cells = self.rows.iter().map(|(cells, _)| cells[at].as_str());
+                let texts = cells.chain([self.heads[at].0]);
                 texts.map(measure_text_width).max().unwrap_or(0)
             })
             .collect();
-        let is_name = |at: &usize| self.heads[*at].1 == Kind::Name;
         while widths.iter().sum::<usize>() > room {
-            let widest = |among: &dyn Fn(&usize) -> bool| {
-                let columns = (0..widths.len()).filter(|at| among(at));
-                columns.max_by_key(|at| widths[*at])
+            let names = (0..widths.len()).filter(|at| self.heads[*at].1 == Kind::Name && widths[*at] > least);
+            let widest = names.max_by_key(|at| widths[*at])?;
+            widths[widest] -= 1;
+        }
+        Some(widths)
+    }
+
+    /// The same where all has to be cut if nothing else helps.
+    fn cut_widths(&self, room: usize) -> Vec<usize> {
+        if let Some(widths) = self.widths(room, NAME_COLUMNS_MIN) {
+            return widths;
+        }
+        let mut widths = self.widths(usize::MAX, 0).unwrap_or_default();
+        while widths.iter().sum::<usize>() > room {
+            let Some(widest) = widths.iter_mut().max().filter(|width| **width > 1) else {
+                break;
             };
-            let names = widest(&|at| is_name(at) && widths[*at] > LEAST_COLUMNS);
-            match names.or_else(|| widest(&|at| widths[*at] > 1)) {
-                Some(at) => widths[at] -= 1,
-                None => break,
-            }
+            *widest -= 1;
         }
         widths
     }
@@ -115,7 +127,7 @@ mod tests {
         table.push(&["12", "训练训练训练", "cannot_save"], Style::new());
         let roomy = "   job  name                why\n  4711  a-rather-long-name  max_preemptions\n    12  训练训练训练        cannot_save\n";
         assert_eq!(plain(&table, 100), roomy);
-        let tight = "   job name     why\n  4711 a-rathe… max_preemptions\n    12 训练训…  cannot_save\n";
+        let tight = "   job name     why\n  4711 a-rathe… max_preemptions\n    12 训练训… cannot_save\n";
         assert_eq!(plain(&table, 31), tight);
     }
 

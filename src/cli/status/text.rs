@@ -99,7 +99,7 @@ fn head(report: &Report, screen: &Screen) -> String {
     };
     let settings = match report.settings {
         SettingsFrom::File | SettingsFrom::Snapshot => String::new(),
-        SettingsFrom::Defaults => "; surgent.toml is not here, so its defaults are assumed".to_owned(),
+        SettingsFrom::Defaults => "; the default settings are assumed".to_owned(),
     };
     let at = local(report.at);
     let mut text = screen.fill(&format!("{cluster}, {mode}, {at}, {source}{settings}"), "");
@@ -136,6 +136,7 @@ fn urgent(report: &Report, screen: &Screen) -> String {
         ("state", Kind::Word),
         ("for", Kind::Number),
         ("nodes", Kind::Number),
+        ("GPUs", Kind::Number),
         ("where, or why not", Kind::Name),
     ]);
     for row in &report.urgent {
@@ -156,6 +157,7 @@ fn urgent(report: &Report, screen: &Screen) -> String {
                 row.state.name(),
                 &span(report.at - since),
                 &row.node_count.to_string(),
+                &gpus(row.gpus),
                 &place(row),
             ],
             style,
@@ -295,7 +297,7 @@ fn ago(time_s: Seconds) -> String {
 fn trainings(report: &Report, screen: &Screen) -> String {
     let silent = match report.silent {
         0 => String::new(),
-        many => format!("; {many} other running jobs say nothing to Surgent (--all)"),
+        many => format!("; running jobs that say nothing to Surgent: {many} (--all)"),
     };
     if report.training.is_empty() {
         return screen.fill(&format!("Training jobs: none{silent}"), "");
@@ -333,14 +335,13 @@ fn push_training(table: &mut Table, row: &Training, now: UnixTime) {
         State::Waiting => Style::new().dim(),
         _ => Style::new(),
     };
-    let gpus = (row.gpus > 0).then(|| row.gpus.to_string());
     table.push(
         &[
             &row.who.address(),
             &row.who.user(),
             row.who.name(),
             &row.node_count.to_string(),
-            &or_dash(gpus),
+            &gpus(row.gpus),
             &epochs(row),
             &or_dash(row.epoch_s.map(epoch_time)),
             &or_dash(row.left_s.map(span)),
@@ -350,6 +351,13 @@ fn push_training(table: &mut Table, row: &Training, now: UnixTime) {
         ],
         style,
     );
+}
+
+fn gpus(count: u64) -> String {
+    match count {
+        0 => "-".to_owned(),
+        count => count.to_string(),
+    }
 }
 
 fn epochs(row: &Training) -> String {
