@@ -42,7 +42,7 @@ pub(super) fn describe(told: &Explanation, cluster: &Cluster, screen: &Screen) -
     }
     if let Some(exposure) = &told.exposure {
         if cluster.settings_from == SettingsFrom::Defaults {
-            text += &screen.fill("surgent.toml is not here, so its defaults are assumed.", "");
+            text += &screen.fill("The default settings are assumed.", "");
         }
         text += &exposed(exposure, told.at, screen);
     }
