@@ -32,10 +32,15 @@ fn refusal(arguments: &[&str]) -> (String, Option<i32>) {
 }
 
 fn explain(snapshot: &str, job: &str) -> String {
-    let text = said(&["explain", "--snapshot", snapshot, job]);
+    explain_with(&["--snapshot", snapshot, job])
+}
+
+fn explain_with(arguments: &[&str]) -> String {
+    let text = said(&[&["explain"], arguments].concat());
     let long: Vec<&str> = text.lines().filter(|line| line.chars().count() > 100).collect();
     assert!(long.is_empty(), "{long:?}");
-    text
+    // Where lines end is another matter.
+    text.replace('\n', " ")
 }
 
 fn explained(snapshot: &str, job: &str) -> Value {
@@ -68,7 +73,7 @@ const NOW: i64 = 1_764_410_000;
 fn the_page_shows_what_it_says() {
     let page = include_str!("../docs/ask.md");
     let blocks: Vec<&str> = page.split("```").skip(1).step_by(2).collect();
-    let shown = format!("text\n{}", explain(EXAMPLE, "105"));
+    let shown = format!("text\n{}", said(&["explain", "--snapshot", EXAMPLE, "105"]));
     assert!(blocks.contains(&shown.as_str()), "{shown}");
 }
 
@@ -170,7 +175,7 @@ fn the_audit_file_adds_what_it_cost_and_knows_those_whom_slurm_forgot() {
     let text: Vec<String> = lines.iter().map(Value::to_string).collect();
     std::fs::write(&audit, text.join("\n") + "\n").unwrap();
     let audit = audit.to_str().unwrap();
-    let victim = said(&["explain", "--snapshot", EXAMPLE, "--audit", audit, "55"]);
+    let victim = explain_with(&["--snapshot", EXAMPLE, "--audit", audit, "55"]);
     for words in [
         "Slurm does not know it any more",
         "job 70 of user 1001",
@@ -179,7 +184,7 @@ fn the_audit_file_adds_what_it_cost_and_knows_those_whom_slurm_forgot() {
     ] {
         assert!(victim.contains(words), "{words}: {victim}");
     }
-    let urgent = said(&["explain", "--snapshot", EXAMPLE, "--audit", audit, "70"]);
+    let urgent = explain_with(&["--snapshot", EXAMPLE, "--audit", audit, "70"]);
     assert!(
         urgent.contains("Stopped for it: job 55 (30s ago, after it had saved)."),
         "{urgent}"

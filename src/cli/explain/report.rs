@@ -133,7 +133,8 @@ pub(super) fn explain(
         None => "FORGOTTEN".to_owned(),
     };
     let class = record.as_ref().map_or(Urgency::Normal, |record| record.class);
-    let is_urgent = class == Urgency::Urgent || history.started.is_some();
+    // Those that wait are among the facts because they are urgent.
+    let is_urgent = class == Urgency::Urgent || history.started.is_some() || party.is_some();
     let outlook = party.as_ref().map(|party| outlook(cluster, party.id()));
     let preempted = preempted(cluster, id, record.as_ref(), history);
     let displaced = match is_urgent {
