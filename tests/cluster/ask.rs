@@ -5,7 +5,7 @@ use crate::audit::wait_for_kind;
 use crate::on_cluster;
 use crate::scene::quick;
 use crate::shapes::crowd::{Crowd, Member, Shape};
-use crate::shapes::{TOML, crowd, crowded_cluster, gpus_of};
+use crate::shapes::{TOML, crowd, crowded_cluster};
 use crate::support::{Builder, Cluster, JobId, LIMIT, Outcome, finish, places};
 use serde_json::Value;
 use std::collections::BTreeSet;
