@@ -29,6 +29,7 @@ mod releases;
 mod saving;
 mod scene;
 mod shapes;
+mod show;
 mod story;
 mod traps;
 mod upgrade;

@@ -174,7 +174,10 @@ fn scene() -> Cluster {
         job(
             102,
             1,
-            &format!("save=step signal=USR1@batch saved={} {progress}", NOW.0 - 3000),
+            &format!(
+                "save=step save_s=20 signal=USR1@batch saved={} {progress}",
+                NOW.0 - 3000
+            ),
         ),
         job(103, 2, "epochs=90"),
         job(

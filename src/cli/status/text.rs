@@ -314,7 +314,7 @@ fn trainings(report: &Report, screen: &Screen) -> String {
         ("left", Kind::Number),
         ("told", Kind::Number),
         ("saved", Kind::Number),
-        ("cost now, or why none", Kind::Word),
+        ("cost, or why not", Kind::Word),
     ]);
     for row in &report.training {
         push_training(&mut table, row, report.at);

@@ -141,7 +141,8 @@ fn running(
             holding.amounts.cpus = 0;
         }
     }
-    let mut fields = record.unwrap_or(Fields::of(b""));
+    // Behind these a user may have written anything.
+    let mut fields = record.map_or(Fields::of(b""), |record| record.up_to("Contiguous"));
     let exempt_until = fields.next("PreemptEligibleTime").and_then(time);
     let share = fields.next("OverSubscribe").unwrap_or_default();
     let exclusive = fields.next("Exclusive");

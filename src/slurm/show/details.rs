@@ -8,7 +8,6 @@ use super::fields::Fields;
 use crate::policy::ids::JobId;
 use bstr::ByteSlice;
 use std::collections::HashMap;
-use std::ops::Range;
 
 /// How a record begins.
 const START: &[u8] = b"JobId=";
@@ -17,59 +16,54 @@ const START: &[u8] = b"JobId=";
 #[derive(Debug)]
 pub struct Details<'a> {
     printed: &'a [u8],
-    /// Where each record begins and ends; `None` where there are several with that number.
-    places: HashMap<JobId, Option<Range<usize>>>,
+    /// Where each record begins; `None` where there are several with that number.
+    starts: HashMap<JobId, Option<usize>>,
 }
 
 impl<'a> Details<'a> {
     /// Finds the records.
     pub fn of(printed: &'a [u8]) -> Self {
-        let mut starts: Vec<(usize, JobId)> = Vec::new();
-        let mut at = 0;
-        for line in printed.split_inclusive(|byte| *byte == b'\n') {
-            starts.extend(id_of(line).map(|id| (at, id)));
-            at += line.len();
+        let mut starts = HashMap::new();
+        for (at, id) in records(printed) {
+            starts
+                .entry(id)
+                .and_modify(|start| *start = None)
+                .or_insert(Some(at));
         }
-        let ends = starts
-            .iter()
-            .skip(1)
-            .map(|(start, _)| *start)
-            .chain([printed.len()]);
-        let mut places = HashMap::with_capacity(starts.len());
-        for ((start, id), end) in starts.iter().zip(ends) {
-            places
-                .entry(*id)
-                .and_modify(|place| *place = None)
-                .or_insert(Some(*start..end));
-        }
-        Self { printed, places }
+        Self { printed, starts }
     }
 
     /// The numbers that more than one record claims, in order.
     pub fn contested(&self) -> Vec<JobId> {
-        let several = self.places.iter().filter(|(_, place)| place.is_none());
+        let several = self.starts.iter().filter(|(_, start)| start.is_none());
         let mut ids: Vec<JobId> = several.map(|(id, _)| *id).collect();
         ids.sort_unstable();
         ids
     }
 
-    /// What follows the name in the record of this job, if there is exactly one and it has this name.
+    /// What follows the name in the record of this job, if there is exactly one and it has this name, byte for byte.
     pub fn record(&self, id: JobId, name: &[u8]) -> Option<Fields<'a>> {
-        behind_name(&self.printed[self.places.get(&id)?.clone()?], name)
+        behind_name(&self.printed[(*self.starts.get(&id)?)?..], name)
     }
 }
 
 /// The first record of this job in what scontrol printed when it was asked for this one alone: whatever else is in there
 /// was written by the same user.
 pub fn alone<'a>(printed: &'a [u8], id: JobId, name: &[u8]) -> Option<Fields<'a>> {
+    let (start, _) = records(printed).find(|(_, one)| *one == id)?;
+    behind_name(&printed[start..], name)
+}
+
+/// Where the records begin, with their jobs.
+fn records(printed: &[u8]) -> impl Iterator<Item = (usize, JobId)> {
     let mut at = 0;
-    for line in printed.split_inclusive(|byte| *byte == b'\n') {
-        if id_of(line) == Some(id) {
-            return behind_name(&printed[at..], name);
-        }
-        at += line.len();
-    }
-    None
+    printed
+        .split_inclusive(|byte| *byte == b'\n')
+        .filter_map(move |line| {
+            let start = at;
+            at += line.len();
+            Some((start, id_of(line)?))
+        })
 }
 
 /// The job whose record this line begins.
@@ -80,11 +74,11 @@ fn id_of(line: &[u8]) -> Option<JobId> {
     rest[..digits].to_str().ok()?.parse().ok().map(JobId)
 }
 
+/// What of a record stands behind the name, in the same line: up to the comments nothing else can hold a newline.
 fn behind_name<'a>(record: &'a [u8], name: &[u8]) -> Option<Fields<'a>> {
-    let key = b" JobName=";
-    let rest = &record[record.find(key)? + key.len()..];
-    // Names are compared as far as they are known: blanks at the end are not.
-    rest.strip_prefix(name).map(Fields::of)
+    let key = b"JobName=";
+    let rest = record[record.find(key)? + key.len()..].strip_prefix(name)?;
+    Some(Fields::of(&rest[..rest.find_byte(b'\n').unwrap_or(rest.len())]))
 }
 
 /// What a job holds on some nodes, each the same.
@@ -154,6 +148,9 @@ mod tests {
         assert_eq!(nodes_of(RECORD, 7, "a b").expect("a record"), ["n1", "n2"]);
         assert_eq!(nodes_of(RECORD, 7, "other"), None);
         assert_eq!(nodes_of(RECORD, 8, "a b"), None);
+        let name = "x\nJobId=9 JobName=Nodes=n9 CPU_IDs=0 Mem=1 GRES= y";
+        let nine = RECORD.replace("a b", name);
+        assert_eq!(nodes_of(&nine, 7, name).expect("a record"), ["n1", "n2"]);
         let sly = RECORD.replace("a b", "x Nodes=n9 CPU_IDs=0 Mem=1 GRES= y");
         let name = "x Nodes=n9 CPU_IDs=0 Mem=1 GRES= y";
         assert_eq!(nodes_of(&sly, 7, name).expect("a record"), ["n1", "n2"]);

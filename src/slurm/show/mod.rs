@@ -10,6 +10,7 @@
 //! large than too small:
 //!
 //! - fewest nodes of a waiting job: Slurm's estimate of how many it will get;
+//! - `--gpus` with as many tasks as nodes: the tasks were not asked for (this one may make a plan too small);
 //! - `--overcommit`: not asked for;
 //! - CPUs and memory that a partition gives with each GPU by default: none;
 //! - a reservation that a job may borrow, floats, or takes whole partitions: its nodes are not to be had;

@@ -73,7 +73,8 @@ pub fn request(
     let mut sockets = 1;
     let mut excluded = Vec::new();
     let mut shares = false;
-    if let Some(mut fields) = record {
+    // Behind these a user may have written anything.
+    if let Some(mut fields) = record.map(|record| record.up_to("Contiguous")) {
         let dependency = fields.next("Dependency").unwrap_or_default();
         request.expands = dependency
             .split_str(",")
@@ -114,7 +115,7 @@ pub fn request(
             .filter(|cpus| *cpus > 0)
             .min();
         request.cpus_per_node = fields.next("MinCPUsNode").and_then(number).unwrap_or(0);
-        request.memory = memory(&mut fields, given(memory_each).is_some(), cluster.consumes_memory);
+        request.memory = memory(&mut fields, cluster.consumes_memory);
         let share = fields.next("OverSubscribe").unwrap_or_default();
         let exclusive = fields.next("Exclusive");
         shares = share == b"YES";
@@ -123,6 +124,9 @@ pub fn request(
     }
     let asked = [(per_node, 0), (per_job, 1), (per_task, 2), (per_socket, 3)];
     request.gres = gres_requests(asked, cpus_each, memory_each, sockets, table);
+    if given(per_job).is_some() {
+        forget_made_up_tasks(&mut request);
+    }
     request.choices = Where {
         partitions: job.job.partition.as_deref().unwrap_or_default(),
         reservation: job.reservation.as_deref(),
@@ -135,17 +139,28 @@ pub fn request(
     request
 }
 
+/// A job that asks for GPUs in all may have no number of tasks, and Slurm then shows the fewest nodes that it asks for
+/// instead. Those who ask for tasks on top mostly ask for more of them; from 26.05 on that shows in the most nodes.
+fn forget_made_up_tasks(request: &mut Request) {
+    if let Some(tasks) = request.tasks.filter(|tasks| *tasks <= request.min_nodes)
+        && request.max_nodes.is_none()
+    {
+        request.min_nodes = tasks;
+        request.tasks = None;
+    }
+}
+
 /// The last number of `*:*:*:2`; `None` for a star.
 fn last_part(parts: &[u8]) -> Option<u32> {
     parts.rsplit_str(":").next().and_then(number)
 }
 
-fn memory(fields: &mut Fields<'_>, by_gres: bool, consumed: bool) -> MemoryRequest {
+fn memory(fields: &mut Fields<'_>, consumed: bool) -> MemoryRequest {
     let per_cpu = fields.next("MinMemoryCPU").and_then(mib).filter(|mib| *mib > 0);
     let per_node = fields.next("MinMemoryNode").and_then(mib).filter(|mib| *mib > 0);
     match (per_cpu, per_node) {
-        (Some(mib), _) if !by_gres => MemoryRequest::PerCpu(mib),
-        (_, Some(mib)) if !by_gres => MemoryRequest::PerNode(mib),
+        (Some(mib), _) => MemoryRequest::PerCpu(mib),
+        (_, Some(mib)) => MemoryRequest::PerNode(mib),
         // --mem=0, or nothing said and no default, where memory is shared out at all.
         _ if consumed => MemoryRequest::AllOfNode,
         _ => MemoryRequest::Unsaid,
