@@ -155,6 +155,8 @@ fn cluster(facts: Facts, jobs: Vec<SeenJob>, campaigns: Vec<Campaign>) -> Cluste
         source: Source::Planner,
         settings_from: SettingsFrom::File,
         notes: Vec::new(),
+        ledger: None,
+        state_dir: None,
     }
 }
 

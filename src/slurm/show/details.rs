@@ -57,13 +57,11 @@ pub fn alone<'a>(printed: &'a [u8], id: JobId, name: &[u8]) -> Option<Fields<'a>
 /// Where the records begin, with their jobs.
 fn records(printed: &[u8]) -> impl Iterator<Item = (usize, JobId)> {
     let mut at = 0;
-    printed
-        .split_inclusive(|byte| *byte == b'\n')
-        .filter_map(move |line| {
-            let start = at;
-            at += line.len();
-            Some((start, id_of(line)?))
-        })
+    printed.lines_with_terminator().filter_map(move |line| {
+        let start = at;
+        at += line.len();
+        Some((start, id_of(line)?))
+    })
 }
 
 /// The job whose record this line begins.
