@@ -18,10 +18,12 @@ fn text(cluster: &Cluster, arguments: &[&str], as_nobody: bool) -> Outcome<Strin
         true => cluster.command_as_nobody(program),
         false => cluster.command(program),
     };
-    finish(
+    let printed = finish(
         command.args(arguments),
         &format!("surgent {}", arguments.join(" ")),
-    )
+    )?;
+    // Where lines end is another matter.
+    Ok(printed.replace('\n', " "))
 }
 
 fn json(cluster: &Cluster, arguments: &[&str], as_nobody: bool) -> Outcome<Value> {
@@ -96,7 +98,7 @@ fn a_plan_for_options_is_the_plan_for_the_job_that_they_make() -> Outcome {
         &["-n4", "-Cnew&ib"],
         &["-N2", "-C[old*1&new*1]", "--gres=gpu:1"],
         &["-N3", "-w", "n[1,4]", "--gres=gpu:1"],
-        &["-x", "n1,n3", "--gpus-per-node=1", "--job-name=x"],
+        &["-x", "n1,n3", "--gpus-per-node=1", "--output=/dev/null"],
         &["-p", "east,west", "-N2", "--gres=gpu:2"],
         &["--exclusive=user", "-n8", "--time=1:00:00"],
     ];
