@@ -39,7 +39,8 @@ enum Command {
     Follow(follow::Args),
     Drill(drill::Args),
     Status(status::Args),
-    Plan(plan::Args),
+    // By far the largest of them.
+    Plan(Box<plan::Args>),
     Explain(explain::Args),
     Progress(progress::Args),
     Check(check::Args),

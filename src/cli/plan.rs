@@ -3,35 +3,28 @@
 
 mod options;
 pub(super) mod permission;
+mod question;
 mod submitted;
 pub(super) mod text;
 pub(super) mod verdict;
 
-use super::cluster::{Cluster, Source};
 use super::job_name::JobName;
 use super::status::words::visible;
 use crate::monitor;
-use crate::policy::admission::urgent_priority;
 use crate::policy::book::Book;
-use crate::policy::directives::Urgency;
 use crate::policy::facts::{Facts, Hindrance, WaitingJob};
 use crate::policy::ids::{JobId, NodeIndex};
 use crate::policy::party::Party;
-use crate::policy::record::Record;
 use crate::policy::settings::{Mode, Settings};
 use crate::policy::snapshot::VERSION;
 use crate::policy::step::step_and_tell;
-use crate::slurm::command::Environment;
-use crate::slurm::show::SeenJob;
 use options::Submission;
+use question::{AsIf, Question};
 use serde::Serialize;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use verdict::{Standing, Verdict};
-
-/// So many urgent jobs are named where the one that was asked for is not there.
-const NAMED_MAX: usize = 10;
 
 /// Say which jobs would make way for an urgent job, now, without doing anything
 ///
@@ -93,16 +86,6 @@ struct Answer<'a> {
     /// The same for further tasks of an array.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     further_tasks: Vec<Answer<'a>>,
-}
-
-/// What a job was taken for. The names are stable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum AsIf {
-    /// It waits, and is not urgent.
-    Urgent,
-    /// It does not exist.
-    Submitted,
 }
 
 pub(super) fn main(args: &Args) -> ExitCode {
@@ -175,94 +158,6 @@ fn answer(args: &Args) -> Result<String, String> {
         .map_err(|error| format!("the plan cannot be written as JSON: {error}"))
 }
 
-/// The cluster with an urgent job in it that waits.
-struct Question {
-    cluster: Cluster,
-    id: JobId,
-    as_if: Option<AsIf>,
-}
-
-impl Question {
-    fn of(args: &Args) -> Result<Self, String> {
-        let settings = args.settings.as_deref();
-        match (&args.snapshot, args.job) {
-            (Some(file), job) => {
-                let cluster = Cluster::of_snapshot(file, settings)?;
-                let in_file = |sentence: String| format!("{}: {sentence}", file.display());
-                match job {
-                    Some(job) => {
-                        let id = waiting(&cluster.seen.facts, job.number()).map_err(in_file)?.id();
-                        Ok(Self {
-                            cluster,
-                            id,
-                            as_if: None,
-                        })
-                    }
-                    None => Self::submitted(cluster, &args.submission, None),
-                }
-            }
-            (None, Some(job)) => Self::waiting_in_cluster(job, args),
-            (None, None) => {
-                let environment = environment();
-                let (cluster, places) = Cluster::read_as(&environment, settings, &|_| false)?;
-                Self::submitted(cluster, &args.submission, Some(&places))
-            }
-        }
-    }
-
-    fn submitted(
-        mut cluster: Cluster,
-        asked: &Submission,
-        places: Option<&crate::slurm::show::places::Places>,
-    ) -> Result<Self, String> {
-        let id = submitted::submit(asked, &mut cluster.seen.facts, places)?;
-        Ok(Self {
-            cluster,
-            id,
-            as_if: Some(AsIf::Submitted),
-        })
-    }
-
-    fn waiting_in_cluster(job: JobName, args: &Args) -> Result<Self, String> {
-        let as_urgent = |seen: &SeenJob| job.is_of(seen);
-        let (mut cluster, _) = Cluster::read_as(&environment(), args.settings.as_deref(), &as_urgent)?;
-        let found = job.find(&cluster.seen);
-        let seen = found.ok_or_else(|| format!("Slurm knows no job {job}; squeue shows those that wait"))?;
-        let was_urgent = Record::is_urgent_fast(&seen.admin_comment);
-        let Some(party) = Party::of(&cluster.seen.facts, seen.id) else {
-            return Err(format!(
-                "job {job} does not wait (it is {}); there are plans for jobs that wait. See surgent explain {job}",
-                visible(&seen.state)
-            ));
-        };
-        let id = party.id();
-        if !was_urgent {
-            for job in &mut cluster.seen.facts.waiting {
-                if job.id == id || job.het.is_some_and(|het| het.leader == id) {
-                    job.priority = urgent_priority(job.het.is_some());
-                    job.record.get_or_insert(Record::new(Urgency::Urgent)).class = Urgency::Urgent;
-                }
-            }
-        }
-        Ok(Self {
-            cluster,
-            id,
-            as_if: (!was_urgent).then_some(AsIf::Urgent),
-        })
-    }
-
-    /// Looks at who may be urgent, as the planner does before it plans. What a snapshot has was looked at before.
-    fn permit(&mut self) {
-        if self.cluster.source != Source::Snapshot {
-            permission::review(&mut self.cluster, self.id);
-        }
-    }
-}
-
-fn environment() -> Environment {
-    Environment::of_user(std::env::vars_os())
-}
-
 /// What the planner would decide for `id`: of several tasks of an array for each; never empty.
 pub(super) fn verdicts(facts: &mut Facts, mut book: Book, mut settings: Settings, id: JobId) -> Vec<Verdict> {
     let is_of_it = |job: &WaitingJob| job.id == id || job.het.is_some_and(|het| het.leader == id);
@@ -292,26 +187,6 @@ pub(super) fn verdicts(facts: &mut Facts, mut book: Book, mut settings: Settings
         }));
     }
     verdicts
-}
-
-/// The urgent job, with all components if it is one of a heterogeneous job; or a sentence that says why it is none.
-fn waiting(facts: &Facts, id: JobId) -> Result<Party<'_>, String> {
-    if let Some(found) = Party::of(facts, id) {
-        return Ok(found);
-    }
-    let what = if facts.job(id).is_some() {
-        format!("job {id} runs; there are plans for urgent jobs that wait")
-    } else if facts.parked.iter().any(|job| job.id == id) {
-        format!("job {id} is not urgent; there are plans for urgent jobs only")
-    } else {
-        format!("there is no job {id}")
-    };
-    let waiting = facts.waiting.iter().take(NAMED_MAX).map(|job| job.id.to_string());
-    let waiting: Vec<String> = waiting.collect();
-    Err(match waiting.is_empty() {
-        true => format!("{what}; no urgent job waits in this snapshot"),
-        false => format!("{what}; urgent jobs that wait here: {}", waiting.join(", ")),
-    })
 }
 
 fn name(facts: &Facts, node: NodeIndex) -> String {

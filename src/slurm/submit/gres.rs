@@ -113,7 +113,7 @@ fn entries(options: &Options) -> Result<Vec<Entry>, String> {
 /// What follows from one kind for the job as a whole, and what would contradict it.
 fn follow(entry: &mut Entry, options: &Options, counts: &mut Counts) -> Result<(), String> {
     let name = &entry.name;
-    let divides = |part: u64, whole: u64| part == 0 || whole == 0 || whole % part == 0;
+    let divides = |part: u64, whole: u64| part == 0 || whole.is_multiple_of(part);
     if !divides(entry.per_node, entry.per_job)
         || !divides(entry.per_task, entry.per_job)
         || !divides(entry.per_task, entry.per_node)
