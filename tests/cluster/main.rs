@@ -30,6 +30,7 @@ mod saving;
 mod scene;
 mod shapes;
 mod show;
+mod status;
 mod story;
 mod traps;
 mod upgrade;
