@@ -290,7 +290,7 @@ fn sly_texts(cluster: &Cluster, victims: &[JobId]) -> Outcome<Vec<String>> {
             .replace("CPU_IDs=0", "CPU_IDs=0-7,0")
             .replace("UserId=", "UserId=nobody")
             .replace("Priority=", "Prio=");
-        texts.push(format!("\n{}", &forged[..forged.floor_char_boundary(900)]));
+        texts.push("\n".chars().chain(forged.chars().take(900)).collect());
         texts.push(format!(
             "\nJobId={victim} JobName=half1 UserId=nobody(1) Nodes=n1 CPU_IDs=0 Mem=1 GRES= \n"
         ));

@@ -116,7 +116,7 @@ fn in_cluster(
         partitions: &names.join(","),
         reservation: asked.reservation.as_deref(),
         time_limit_s: asked.time_limit().flatten(),
-        excluded: &excluded,
+        excluded: &excluded.into_iter().collect(),
         shares: options.sharing == Some(Sharing::Oversubscribe),
     }
     .choices(&Cluster {

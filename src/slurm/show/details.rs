@@ -79,6 +79,28 @@ fn behind_name<'a>(record: &'a [u8], name: &[u8]) -> Option<Fields<'a>> {
     Some(Fields::of(&rest[..rest.find_byte(b'\n').unwrap_or(rest.len())]))
 }
 
+/// With whom a job shares its nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sharing {
+    /// With nobody.
+    pub whole_node: bool,
+    /// With its user's other jobs only.
+    pub user_node: bool,
+    /// It asks to share even its CPUs.
+    pub cpus: bool,
+}
+
+/// Reads `OverSubscribe`, and from 26.05 on `Exclusive`, which says the same more plainly.
+pub fn sharing(fields: &mut Fields<'_>) -> Sharing {
+    let share = fields.next("OverSubscribe").unwrap_or_default();
+    let exclusive = fields.next("Exclusive");
+    Sharing {
+        whole_node: exclusive.map_or(share == b"NO", |word| matches!(word, b"NODE" | b"TOPO")),
+        user_node: share == b"USER" || exclusive == Some(b"USER"),
+        cpus: share == b"YES",
+    }
+}
+
 /// What a job holds on some nodes, each the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share<'a> {

@@ -2,7 +2,7 @@
 //! What a running job holds, and how it can be stopped.
 
 use super::assemble::{Parts, labels};
-use super::details::{Share, shares};
+use super::details::{Share, shares, sharing};
 use super::fields::{Fields, count_of, number, time};
 use super::gres;
 use super::list::{Listed, Phase};
@@ -44,9 +44,7 @@ pub(super) fn running(
     // Behind these a user may have written anything.
     let mut fields = record.map_or(Fields::of(b""), |record| record.up_to("Contiguous"));
     let exempt_until = fields.next("PreemptEligibleTime").and_then(time);
-    let share = fields.next("OverSubscribe").unwrap_or_default();
-    let exclusive = fields.next("Exclusive");
-    let whole = exclusive.map_or(share == b"NO", |word| matches!(word, b"NODE" | b"TOPO"));
+    let sharing = sharing(&mut fields);
     let above = |limit: u32| job.priority.is_some_and(|priority| priority > limit);
     RunningJob {
         id: job.id,
@@ -60,7 +58,7 @@ pub(super) fn running(
         traits: JobTraits {
             batch: listed.batch,
             requeue: listed.requeue,
-            whole_node: !stopped && (whole || partition.is_some_and(|one| one.whole_node)),
+            whole_node: !stopped && (sharing.whole_node || partition.is_some_and(|one| one.whole_node)),
             completing: false,
             configuring: job.state == "CONFIGURING",
             suspended,
@@ -68,11 +66,9 @@ pub(super) fn running(
             exempt: exempt_until.is_some_and(|until| parts.now < until)
                 || parts.site.exempt_above.is_some_and(above),
             shared: partition.is_some_and(|one| {
-                one.forced || (share == b"YES" && one.jobs_per_cpu.is_some_and(|jobs| jobs > 1))
+                one.forced || (sharing.cpus && one.jobs_per_cpu.is_some_and(|jobs| jobs > 1))
             }),
-            user_node: share == b"USER"
-                || exclusive == Some(b"USER")
-                || partition.is_some_and(|one| one.user_node),
+            user_node: sharing.user_node || partition.is_some_and(|one| one.user_node),
             place: job.priority.filter(|_| parts.site.loses_place),
         },
         holdings,
