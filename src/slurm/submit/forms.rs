@@ -146,14 +146,10 @@ fn of_kind(name: &str, rest: &str) -> Option<GresCount> {
         (None, Some(count)) => (None, count),
         (None, None) => (Some(rest), 1),
     };
-    let is_name = |text: &str| {
-        let mut letters = text.chars();
-        letters.next().is_some_and(char::is_alphabetic)
-            && letters.all(|c| c.is_alphanumeric() || "_-.".contains(c))
-    };
-    // A model may begin with a figure, as in `3090`, only where a count follows.
-    let is_model =
-        |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
+    let is_word = |text: &str| text.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
+    let is_name = |text: &str| text.starts_with(char::is_alphabetic) && is_word(text);
+    // As in `3090`; where no count follows that is one itself.
+    let is_model = |text: &str| text.starts_with(char::is_alphanumeric) && is_word(text);
     (is_name(name) && model.is_none_or(is_model)).then(|| GresCount {
         name: name.to_owned(),
         model: model.map(str::to_owned),
