@@ -4,11 +4,12 @@
 mod choose;
 mod gather;
 mod report;
+pub(super) mod screen;
 pub(super) mod shadow;
 pub(super) mod table;
 #[cfg(test)]
 mod tests;
-pub(super) mod text;
+mod text;
 mod watch;
 pub(super) mod who;
 pub(super) mod words;
@@ -18,11 +19,12 @@ use crate::monitor;
 use crate::slurm::command::Environment;
 use choose::{Filter, Order};
 use report::State;
+use screen::Screen;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use text::{Screen, Sections};
+use text::Sections;
 
 /// Show urgent jobs, plans in progress, and how far all trainings are
 ///

@@ -4,7 +4,8 @@
 use super::choose::{Filter, Order};
 use super::gather::gather;
 use super::report::{Report, State};
-use super::text::{Screen, Sections, describe};
+use super::screen::{Screen, local};
+use super::text::{Sections, describe};
 use crate::cli::cluster::{Cluster, SettingsFrom, Source};
 use crate::policy::book::{Asked, Book, Campaign, Stance};
 use crate::policy::directives::{self, Urgency};
@@ -218,7 +219,7 @@ fn shown(report: &Report, columns: u16) -> String {
 fn the_page_shows_such_a_screen() {
     let mut report = gather(&scene(), false);
     Order::from_str("cost").unwrap().sort(&mut report.training);
-    let screen = shown(&report, 200).replace(&super::text::local(NOW), "2025-11-29 09:53:20 UTC");
+    let screen = shown(&report, 200).replace(&local(NOW), "2025-11-29 09:53:20 UTC");
     let page = include_str!("../../../docs/status.md");
     assert!(
         page.contains(&format!("```text\n{screen}```\n")),

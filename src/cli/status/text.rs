@@ -2,62 +2,17 @@
 //! The screen.
 
 use super::report::{Plan, Report, Stage, State, Training, Urgent, Victim, VictimState};
+use super::screen::{Screen, local};
 use super::table::{Kind, Table};
-use super::words::{gpu_time, names, span, visible};
+use super::words::{gpu_time, names, span};
 use crate::cli::cluster::{SettingsFrom, Source};
 use crate::policy::notes;
 use crate::policy::settings::Mode;
 use crate::policy::units::{Seconds, UnixTime};
 use console::Style;
 
-/// Of a terminal that is wider no more is used.
-pub(super) const COLUMNS_MAX: usize = 100;
-/// In a narrower one, tables would be of no use.
-const COLUMNS_MIN: usize = 60;
-/// Before the rows of a section, and before what is said of one row.
-const INDENT: usize = 2;
+/// Before what is said of one row.
 const DETAIL: &str = "      ";
-
-/// For whom it is drawn.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::cli) struct Screen {
-    columns: usize,
-    colours: bool,
-}
-
-impl Screen {
-    /// A screen of so many columns; what is not a terminal has as many as anybody may want.
-    pub(in crate::cli) fn new(columns: Option<u16>, colours: bool) -> Self {
-        let columns = columns.map_or(COLUMNS_MAX, usize::from);
-        Self {
-            columns: columns.clamp(COLUMNS_MIN, COLUMNS_MAX),
-            colours,
-        }
-    }
-
-    pub(in crate::cli) fn paint(&self, style: Style, text: String) -> String {
-        match self.colours {
-            true => style.force_styling(true).apply_to(text).to_string(),
-            false => text,
-        }
-    }
-
-    /// A line, or several.
-    pub(in crate::cli) fn fill(&self, text: &str, indent: &str) -> String {
-        let options = textwrap::Options::new(self.columns)
-            .initial_indent(indent)
-            .subsequent_indent(indent);
-        textwrap::fill(&visible(text), options) + "\n"
-    }
-
-    pub(in crate::cli) fn table(&self, table: &Table) -> String {
-        table.text(INDENT, self.columns, &|style, line| self.paint(style, line))
-    }
-
-    pub(in crate::cli) fn title(&self, text: &str) -> String {
-        self.paint(Style::new().bold(), text.to_owned()) + "\n"
-    }
-}
 
 /// Which sections are wanted.
 #[derive(Clone, Copy, Debug)]
@@ -107,15 +62,6 @@ fn head(report: &Report, screen: &Screen) -> String {
         text += &screen.fill(&format!("Note: {note}"), "");
     }
     text
-}
-
-/// In this machine's time zone.
-pub(in crate::cli) fn local(at: UnixTime) -> String {
-    let zoned = jiff::Timestamp::from_second(at.0).map(|at| at.to_zoned(jiff::tz::TimeZone::system()));
-    zoned.map_or_else(
-        |_| at.to_string(),
-        |at| at.strftime("%Y-%m-%d %H:%M:%S %Z").to_string(),
-    )
 }
 
 fn urgent(report: &Report, screen: &Screen) -> String {

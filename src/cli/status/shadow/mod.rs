@@ -9,7 +9,7 @@ mod text;
 pub(super) use since::Since;
 
 use super::Args;
-use super::text::Screen;
+use super::screen::Screen;
 use crate::cli::cluster::Known;
 use crate::cli::files;
 use crate::policy::units::{Seconds, UnixTime};

@@ -3,7 +3,7 @@
 
 mod terminal;
 
-use super::text::{Screen, local};
+use super::screen::{Screen, local};
 use crate::policy::units::UnixTime;
 use console::Style;
 use std::io::{IsTerminal as _, Write as _};
