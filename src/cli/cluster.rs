@@ -5,15 +5,18 @@
 use super::files;
 use crate::host::config::ConfigFile;
 use crate::host::state::StateFile;
+use crate::policy::admission::ledger::Ledger;
 use crate::policy::adopt::adopt;
 use crate::policy::book::Book;
 use crate::policy::settings::Settings;
 use crate::policy::snapshot::Snapshot;
 use crate::slurm::command::Environment;
 use crate::slurm::config::Config;
+use crate::slurm::show::assemble::AsUrgent;
+use crate::slurm::show::places::Places;
 use crate::slurm::show::{self, Seen};
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// From where it is known what Surgent is in the middle of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -56,6 +59,10 @@ pub(super) struct Cluster {
     pub(super) settings_from: SettingsFrom,
     /// What keeps this from being the whole picture, each in one sentence.
     pub(super) notes: Vec<String>,
+    /// What urgent jobs were charged, where the planner's state file tells.
+    pub(super) ledger: Option<Ledger>,
+    /// StateSaveLocation, whether or not this machine has it.
+    pub(super) state_dir: Option<PathBuf>,
 }
 
 /// The site's settings, and how they are known.
@@ -74,24 +81,38 @@ impl Cluster {
     /// # Errors
     /// One sentence, where Slurm does not answer or the named file cannot be used.
     pub(super) fn read(environment: &Environment, settings: Option<&Path>) -> Result<Self, String> {
+        Ok(Self::read_as(environment, settings, &|_| false)?.0)
+    }
+
+    /// The same, with waiting jobs that `as_urgent` names taken for urgent, and with the places where jobs may run.
+    ///
+    /// # Errors
+    /// As [`Cluster::read`].
+    pub(super) fn read_as(
+        environment: &Environment,
+        settings: Option<&Path>,
+        as_urgent: &AsUrgent<'_>,
+    ) -> Result<(Self, Places), String> {
         let config = Config::ask(environment).map_err(unanswered)?;
         let known = match settings {
             Some(file) => Known::of_file(file)?,
             None => Known::of_site(config.slurm_conf()),
         };
-        let state_dir = config.get("StateSaveLocation").map(Path::new);
+        let state_dir = config.get("StateSaveLocation").map(PathBuf::from);
         // Before the jobs: a request that goes out in between then stands in a record, and is adopted from there.
-        let kept = state_dir.map(|folder| StateFile::within(folder).read());
-        let seen = show::look(environment).map_err(unanswered)?;
+        let kept = state_dir
+            .as_deref()
+            .map(|folder| StateFile::within(folder).read());
+        let (seen, places) = show::look_as(environment, as_urgent).map_err(unanswered)?;
         let mut notes = seen.gaps.clone();
         notes.extend(known.note);
-        let (mut book, source) = match kept {
-            Some(Ok(Some(kept))) => (kept.book, Source::Planner),
+        let (mut book, ledger, source) = match kept {
+            Some(Ok(Some(kept))) => (kept.book, Some(kept.ledger), Source::Planner),
             // On other machines there is none, and it is not for every user's eyes.
-            Some(Ok(None) | Err(_)) | None => (Book::default(), Source::Slurm),
+            Some(Ok(None) | Err(_)) | None => (Book::default(), None, Source::Slurm),
         };
         adopt(&mut book, &seen.facts);
-        Ok(Self {
+        let cluster = Self {
             name: config.get("ClusterName").map(str::to_owned),
             seen,
             book,
@@ -99,7 +120,10 @@ impl Cluster {
             source,
             settings_from: known.from,
             notes,
-        })
+            ledger,
+            state_dir,
+        };
+        Ok((cluster, places))
     }
 
     /// The cluster as it was when a snapshot was saved.
@@ -132,6 +156,8 @@ impl Cluster {
             source: Source::Snapshot,
             settings_from: known.from,
             notes: Vec::new(),
+            ledger: None,
+            state_dir: None,
         })
     }
 }

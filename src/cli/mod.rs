@@ -6,8 +6,10 @@ mod audit_file;
 mod check;
 mod cluster;
 mod drill;
+mod explain;
 mod files;
 mod follow;
+mod job_name;
 mod metrics;
 mod plan;
 mod progress;
@@ -39,7 +41,9 @@ enum Command {
     Follow(follow::Args),
     Drill(drill::Args),
     Status(status::Args),
-    Plan(plan::Args),
+    // By far the largest of them.
+    Plan(Box<plan::Args>),
+    Explain(explain::Args),
     Progress(progress::Args),
     Check(check::Args),
     Replay(replay::Args),
@@ -63,6 +67,7 @@ pub fn main() -> ExitCode {
         Command::Drill(args) => drill::main(&args),
         Command::Status(args) => status::main(&args),
         Command::Plan(args) => plan::main(&args),
+        Command::Explain(args) => explain::main(&args),
         Command::Progress(args) => progress::main(&args),
         Command::Check(args) => check::main(&args),
         Command::Replay(args) => replay::main(&args),

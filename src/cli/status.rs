@@ -4,15 +4,15 @@
 mod choose;
 mod gather;
 mod report;
-mod screen;
-mod shadow;
-mod table;
+pub(super) mod screen;
+pub(super) mod shadow;
+pub(super) mod table;
 #[cfg(test)]
 mod tests;
 mod text;
 mod watch;
-mod who;
-mod words;
+pub(super) mod who;
+pub(super) mod words;
 
 use super::cluster::Cluster;
 use crate::monitor;

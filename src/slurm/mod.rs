@@ -7,3 +7,4 @@ pub mod config;
 pub mod ending;
 pub mod job;
 pub mod show;
+pub mod submit;

@@ -6,6 +6,7 @@
 mod support;
 
 mod admission;
+mod ask;
 mod audit;
 mod base;
 mod beside;

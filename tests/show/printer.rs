@@ -215,6 +215,7 @@ pub fn read(printed: &Printed, alone: impl Fn(JobId) -> Vec<u8>) -> Option<(Vec<
     let contested = details.contested();
     let alone: HashMap<JobId, Vec<u8>> = contested.into_iter().map(|id| (id, alone(id))).collect();
     let parts = Parts {
+        as_urgent: &|_| false,
         now: UnixTime(NOW),
         site: Site {
             consumes_cpus: true,
@@ -230,6 +231,6 @@ pub fn read(printed: &Printed, alone: impl Fn(JobId) -> Vec<u8>) -> Option<(Vec<
         alone: &alone,
         wishes: b"",
     };
-    let facts = facts(parts, table);
+    let facts = facts(&parts, table);
     Some((jobs, facts))
 }

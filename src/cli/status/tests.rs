@@ -120,6 +120,8 @@ fn asked(job: u32, saved: Option<UnixTime>) -> Asked {
         deadline: UnixTime(NOW.0 + 48),
         saved,
         gone: None,
+        stake: None,
+        interrupted: false,
         delivered: true,
         tried: None,
         stance: Stance::Victim,
@@ -156,6 +158,8 @@ fn cluster(facts: Facts, jobs: Vec<SeenJob>, campaigns: Vec<Campaign>) -> Cluste
         source: Source::Planner,
         settings_from: SettingsFrom::File,
         notes: Vec::new(),
+        ledger: None,
+        state_dir: None,
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `surgent status --shadow`: what Surgent would have done, and how long urgent jobs waited without it.
 
-mod read;
+pub(in crate::cli) mod read;
 mod since;
 mod story;
 mod text;

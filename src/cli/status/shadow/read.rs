@@ -19,6 +19,19 @@ const ASIDE_MAX: u32 = 10_000;
 /// One line that names the file.
 pub(super) fn read(path: &Path, since: UnixTime) -> Result<Stories, String> {
     let mut stories = Stories::default();
+    each_line(path, since, &mut |line| stories.take(line, since))?;
+    Ok(stories)
+}
+
+/// Hands every line of the files that were written to since then to `take`, the oldest first.
+///
+/// # Errors
+/// One line that names the file.
+pub(in crate::cli) fn each_line(
+    path: &Path,
+    since: UnixTime,
+    take: &mut dyn FnMut(&[u8]),
+) -> Result<(), String> {
     // Of the files that were put aside, the latest has number 1.
     let aside = (1..=ASIDE_MAX).map(|number| {
         let mut name = path.as_os_str().to_owned();
@@ -28,14 +41,13 @@ pub(super) fn read(path: &Path, since: UnixTime) -> Result<Stories, String> {
     let mut aside: Vec<PathBuf> = aside.take_while(|file| is_wanted(file, since)).collect();
     aside.reverse();
     for file in aside {
-        match read_one(&file, since, &mut stories) {
+        match read_one(&file, take) {
             // Put aside once more meanwhile.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             read => read.map_err(|error| sentence(&file, &error))?,
         }
     }
-    read_one(path, since, &mut stories).map_err(|error| sentence(path, &error))?;
-    Ok(stories)
+    read_one(path, take).map_err(|error| sentence(path, &error))
 }
 
 /// Whether it is there, and was still written to after `since`.
@@ -45,7 +57,7 @@ fn is_wanted(file: &Path, since: UnixTime) -> bool {
     modified.is_ok_and(|modified| modified >= since)
 }
 
-fn read_one(path: &Path, since: UnixTime, stories: &mut Stories) -> std::io::Result<()> {
+fn read_one(path: &Path, take: &mut dyn FnMut(&[u8])) -> std::io::Result<()> {
     // To open a FIFO would be to wait for its other end.
     if !std::fs::metadata(path)?.is_file() {
         return Err(std::io::Error::other("it is no regular file"));
@@ -60,7 +72,7 @@ fn read_one(path: &Path, since: UnixTime, stories: &mut Stories) -> std::io::Res
         }
         // The last line may be on its way still.
         if line.ends_with(b"\n") || bytes as u64 == LINE_MAX_BYTES {
-            stories.take(&line, since);
+            take(&line);
         }
     }
 }
