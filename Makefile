@@ -16,6 +16,8 @@ TESTS ?=
 ROUNDS ?= 1000
 SEED ?= $(shell date +%s)
 CLUSTERS ?= 2
+# Where the traces of docs/evaluation.md are.
+TRACES ?= ../shared/traces
 # The Debian release that check-packages tries: this machine's own, or one named here.
 SUITE ?= $(shell . /etc/os-release && echo "$$VERSION_CODENAME")
 BENCH := target/plugins-bench
@@ -26,7 +28,7 @@ CLUSTER_TESTS = $(CARGO) test --no-run --test cluster --message-format=json-rend
 	jq -r 'select(.target.name == "cluster").executable | strings' | grep .
 
 .PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-faults check-packages check-frameworks keras test lint \
-	faults bench bench-cluster bench-submit clean FORCE
+	faults bench bench-cluster bench-submit evaluation clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
 		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
@@ -60,6 +62,9 @@ bench-submit: setup ## Compare what submissions take a real slurmctld with nothi
 	@$(MAKE) --no-print-directory shims
 	$(CARGO) bench --bench submit
 
+evaluation: ## Print the tables of docs/evaluation.md from the traces in the folder TRACES, in less than a minute
+	SURGENT_TRACES='$(TRACES)' $(CARGO) bench --bench evaluation
+
 check: setup ## Run every test, on a real Slurm too, and the cluster tests on Slurm 24.11 as well
 	@$(MAKE) --no-print-directory lint test
 	@$(MAKE) --no-print-directory check-cluster SLURM_RELEASE=24.11 SLURM_SRC=
@@ -80,14 +85,13 @@ lint: ## Check format and clippy
 	$(CARGO) fmt --check
 	$(CARGO) clippy --quiet --all-targets -- -D warnings
 
-# Two at a time: each cluster test starts a whole cluster.
 test: shims faults $(DIGITS) ## Run the tests without the other checks
 	@$(MAKE) --no-print-directory keras || echo 'Keras could not be installed: its test is skipped.'
 	@echo "Every test, those of a cluster on $$(PATH=$$PATH:/usr/sbin slurmctld -V):"
-	$(CARGO) test --no-fail-fast -- --test-threads=2
+	@CARGO='$(CARGO)' tests/suite -- --test-threads=2
 
 cluster-native: shims faults $(DIGITS)
-	$(CARGO) test --no-fail-fast --test cluster -- --test-threads=2 $(TESTS)
+	@CARGO='$(CARGO)' tests/suite --test cluster -- --test-threads=2 $(TESTS)
 
 # Rounds, each from its own seed: the first, which is the time unless it is given, and those that follow it.
 check-faults: setup ## Let ROUNDS=1000 faults strike a real Slurm in the middle of everything, from SEED on, on CLUSTERS=2 at a time
@@ -121,7 +125,7 @@ bench: shims $(BENCH)/host ## Measure what decisions take (docs/performance.md)
 	@cp '$(OUT)/preempt_surgent.so' $(BENCH)/
 	@cp $(BUILT)/release/examples/libbench_core.so $(BENCH)/libsurgent.so
 	@$(BENCH)/host '$(PLUGINDIR)' $(BENCH)
-	$(CARGO) bench --bench figures
+	SURGENT_TRACES='$(TRACES)' $(CARGO) bench --bench figures
 
 # With all symbols visible, so that the plugins find here what slurmctld has.
 $(BENCH)/host: $(wildcard benches/hooks/*.c benches/hooks/*.h) $(SHIM_HEADERS) $(OUT)/.headers | install-plugindir

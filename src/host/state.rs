@@ -54,7 +54,7 @@ impl StateFile {
     /// requests also stand in the jobs' records. What urgent jobs have used is forgotten.
     pub fn load(&mut self) -> Result<Kept, String> {
         self.forget_unfinished();
-        let kept = self.read().map_err(|error| {
+        let kept = self.read().map(Option::unwrap_or_default).map_err(|error| {
             format!(
                 "{}: {error}; going on from what stands in the jobs' AdminComments, and with no urgent GPU-hours used",
                 self.path.display()
@@ -64,10 +64,14 @@ impl StateFile {
         Ok(kept)
     }
 
-    fn read(&self) -> Result<Kept, String> {
+    /// What stands in the file; `None` where there is none.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    pub fn read(&self) -> Result<Option<Kept>, String> {
         let file = match std::fs::File::open(&self.path) {
             Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Kept::default()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error.to_string()),
         };
         let mut text = Vec::new();
@@ -78,10 +82,10 @@ impl StateFile {
         if state.form != FORM {
             return Err(format!("its form is {}, this Surgent knows {FORM}", state.form));
         }
-        Ok(Kept {
+        Ok(Some(Kept {
             book: state.book,
             ledger: state.ledger,
-        })
+        }))
     }
 
     /// Writes both unless that is what stands there: to a new file, flushed to disk, then renamed over the old one.

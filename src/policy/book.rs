@@ -6,9 +6,11 @@
 
 use super::audit::Told;
 use super::directives::SaveSignal;
+use super::facts::{Facts, RunningJob};
 use super::ids::{JobId, NodeIndex};
 use super::record::Stop;
 use super::request::Request;
+use super::stake::Stake;
 use super::units::UnixTime;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,6 +36,12 @@ impl Book {
     /// show whether its victims have gone.
     pub fn after_restart(mut self) -> Self {
         for campaign in &mut self.campaigns {
+            if campaign.phase != Phase::Saving {
+                campaign
+                    .victims
+                    .iter_mut()
+                    .for_each(|asked| asked.interrupted = true);
+            }
             if let Phase::Open { .. } | Phase::Requeued { .. } = campaign.phase {
                 campaign.phase = Phase::Saving;
                 for asked in &mut campaign.victims {
@@ -164,12 +172,19 @@ pub struct Asked {
     pub deadline: UnixTime,
     /// When it had.
     pub saved: Option<UnixTime>,
+    /// What it stood to lose when it was asked; not known of a request that was taken up from the job's record.
+    #[serde(default)]
+    pub stake: Option<Stake>,
     /// When it was first seen that this run is over.
     #[serde(default)]
     pub gone: Option<UnixTime>,
     /// Whether the gate to it was open when slurmctld ended: until its run is seen to go on, Surgent may have stopped it.
     #[serde(default)]
     pub was_behind_gate: bool,
+    /// Slurm may have been stopping it when slurmctld ended. A slurmctld that knows nothing of that takes the death of its
+    /// script for an end of its own.
+    #[serde(default)]
+    pub interrupted: bool,
     /// Whether the request is known to have gone out since slurmctld started.
     #[serde(skip)]
     pub delivered: bool,
@@ -225,9 +240,10 @@ impl Asked {
     pub fn begin(
         victim: &super::plan::Victim,
         urgent: JobId,
-        now: UnixTime,
+        facts: &Facts,
         actions: &mut Vec<Action>,
     ) -> Self {
+        let now = facts.now;
         let asked = Self {
             job: victim.job,
             start: victim.start,
@@ -235,8 +251,10 @@ impl Asked {
             asked: now,
             deadline: victim.deadline,
             saved: None,
+            stake: facts.job(victim.job).map(|job| Stake::of(job, &facts.gres, now)),
             gone: None,
             was_behind_gate: false,
+            interrupted: false,
             delivered: false,
             tried: Some(now),
             stance: Stance::Victim,
@@ -262,6 +280,12 @@ impl Asked {
         // Of a request that was taken up from the job's record it is not known which run it went to.
         let saved = (self.start != UnixTime(0)).then_some(self.saved.is_some());
         Stop { urgent, at, saved }
+    }
+
+    /// When it saved after the request, as `job`, which is the run that was asked, says itself.
+    pub fn saved_by(&self, job: &RunningJob) -> Option<UnixTime> {
+        let saved = job.directives.as_ref().and_then(|directives| directives.saved);
+        saved.filter(|saved| *saved >= self.asked)
     }
 
     /// Nothing more is awaited of it.
@@ -309,6 +333,11 @@ pub enum Action {
     Requeue {
         /// Whom.
         jobs: Vec<JobId>,
+    },
+    /// Put it back into the queue if Slurm itself has ended it and does not know that any more.
+    Revive {
+        /// Whom.
+        job: JobId,
     },
     /// Have Slurm's scheduler look at its queue.
     Nudge,

@@ -17,7 +17,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// The most that is read from each of the command's outputs.
+/// The most that is read from each of the command's outputs, where nothing else is said.
 pub const OUTPUT_BYTES_MAX: usize = 1024 * 1024;
 
 /// How often `stop` is asked while the command runs.
@@ -69,11 +69,13 @@ pub enum CommandError {
         /// The command's name or path.
         program: String,
     },
-    /// It wrote more than [`OUTPUT_BYTES_MAX`] and was killed.
-    #[error("{program} wrote more than {OUTPUT_BYTES_MAX} bytes and was ended")]
+    /// It wrote more than it may and was killed.
+    #[error("{program} wrote more than {max_bytes} bytes and was ended")]
     TooMuch {
         /// The command's name or path.
         program: String,
+        /// The most that it may write.
+        max_bytes: usize,
     },
     /// It ended with an exit code other than 0, or by a signal.
     #[error("{program} failed: {complaint}")]
@@ -118,6 +120,12 @@ impl Environment {
         Self([("PATH".into(), PATH.into())].into_iter().chain(conf).collect())
     }
 
+    /// The same with `name` set to `value`.
+    pub fn with(&self, name: &str, value: &str) -> Self {
+        let others = self.0.iter().filter(|(known, _)| known != name).cloned();
+        Self(others.chain([(name.into(), value.into())]).collect())
+    }
+
     /// `all` without the variables by which a user changes what Slurm's commands print, or which cluster they ask.
     pub fn of_user(all: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let changes_answers = |name: &OsStr| {
@@ -144,6 +152,21 @@ pub fn run<A: AsRef<OsStr>>(
     environment: &Environment,
     bounds: &Bounds<'_>,
 ) -> Result<Vec<u8>, CommandError> {
+    run_up_to(program, args, environment, bounds, OUTPUT_BYTES_MAX)
+}
+
+/// [`run`], for a command that may write up to `max_bytes` to each of its outputs.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_up_to<A: AsRef<OsStr>>(
+    program: &OsStr,
+    args: &[A],
+    environment: &Environment,
+    bounds: &Bounds<'_>,
+    max_bytes: usize,
+) -> Result<Vec<u8>, CommandError> {
     let end = Instant::now() + bounds.limit;
     let name = || program.to_string_lossy().into_owned();
     let failed = |source| CommandError::Start {
@@ -166,7 +189,7 @@ pub fn run<A: AsRef<OsStr>>(
         Output::of(child.stdout.take().map(OwnedFd::from)),
         Output::of(child.stderr.take().map(OwnedFd::from)),
     ];
-    let ended = follow(&mut child, &mut outputs, end, bounds);
+    let ended = follow(&mut child, &mut outputs, end, bounds, max_bytes);
     if !matches!(ended, Ok(Ok(_))) {
         end_group(child);
     }
@@ -177,7 +200,10 @@ pub fn run<A: AsRef<OsStr>>(
             limit: bounds.limit,
         },
         Bound::Stop => CommandError::Stopped { program: name() },
-        Bound::Output => CommandError::TooMuch { program: name() },
+        Bound::Output => CommandError::TooMuch {
+            program: name(),
+            max_bytes,
+        },
     })?;
     if status.success() {
         return Ok(stdout.bytes);
@@ -233,6 +259,7 @@ fn follow(
     outputs: &mut [Output; 2],
     end: Instant,
     bounds: &Bounds<'_>,
+    max_bytes: usize,
 ) -> io::Result<Result<ExitStatus, Bound>> {
     loop {
         if (bounds.stop)() {
@@ -253,7 +280,7 @@ fn follow(
         // something that it started and left behind.
         let exited = child.try_wait()?;
         let has_read = read_ready(outputs, if exited.is_some() { Duration::ZERO } else { slice })?;
-        if outputs.iter().any(|output| output.bytes.len() > OUTPUT_BYTES_MAX) {
+        if outputs.iter().any(|output| output.bytes.len() > max_bytes) {
             return Ok(Err(Bound::Output));
         }
         if let Some(status) = exited.filter(|_| !has_read) {

@@ -6,6 +6,7 @@
 mod support;
 
 mod admission;
+mod ask;
 mod audit;
 mod base;
 mod beside;
@@ -21,13 +22,17 @@ mod kept;
 mod latency;
 mod launchers;
 mod layout;
+mod metrics;
 mod order;
 mod programs;
 mod reclass;
+mod rehearsal;
 mod releases;
 mod saving;
 mod scene;
 mod shapes;
+mod show;
+mod status;
 mod story;
 mod traps;
 mod upgrade;

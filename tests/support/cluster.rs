@@ -86,6 +86,12 @@ impl Cluster {
         })
     }
 
+    /// What a variable in slurmctld's environment is to be when it is started the next time.
+    pub fn controller_environment(&mut self, name: &str, value: &str) {
+        self.controller_environment
+            .push((name.to_owned(), value.to_owned()));
+    }
+
     /// Starts slurmctld and waits until it has ended by itself.
     pub fn run_controller_to_its_end(&mut self) -> Outcome<ExitStatus> {
         let controller = RefCell::new(self.daemon("slurmctld", &["-D"])?);

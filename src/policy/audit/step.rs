@@ -216,6 +216,7 @@ impl Step<'_> {
                     start,
                     asked: asked.asked,
                     saved,
+                    toll: asked.stake.map(|stake| stake.toll(saved, self.facts.now)),
                 },
                 (false, _) => Event::Left {
                     urgent,
