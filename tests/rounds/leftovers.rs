@@ -98,7 +98,7 @@ fn threads(field: &Field<'_>) -> Vec<String> {
     left
 }
 
-/// In StateSaveLocation only what stays: the state, the audit, the facts behind the latest plans.
+/// In StateSaveLocation only what stays: the state, the audit, the counters, the facts behind the latest plans.
 fn files(field: &Field<'_>) -> Vec<String> {
     let entries = fs::read_dir(field.cluster.state())
         .into_iter()
@@ -106,8 +106,13 @@ fn files(field: &Field<'_>) -> Vec<String> {
         .flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let ours = names.filter(|name| name.starts_with("surgent."));
-    let stays = |name: &str| ["surgent.state", "surgent.audit.jsonl", "surgent.plans"].contains(&name);
-    ours.filter(|name| !stays(name))
+    let stay = [
+        "surgent.state",
+        "surgent.audit.jsonl",
+        "surgent.metrics.json",
+        "surgent.plans",
+    ];
+    ours.filter(|name| !stay.contains(&name.as_str()))
         .map(|name| format!("file {name}"))
         .collect()
 }
