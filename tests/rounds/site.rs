@@ -78,10 +78,16 @@ fn tale(cluster: &Cluster, round: &Round, failure: &Failure, story: &str, log: &
         .filter(|line| line.contains(&of_round))
         .map(|line| format!("\n{line}"))
         .collect();
+    let letters = ["a", "b", "c", "d", "urgent"];
+    let outputs = letters.map(|letter| {
+        let name = format!("r{}-{letter}", round.seed);
+        format!("\n{name}: {}", cluster.output(&name))
+    });
     let nodes = ask("sinfo", &["-N", "-o", "%N %T %C %E"]) + &ask("scontrol", &["show", "reservation", "-o"]);
     format!(
-        "{}\nThe story:{story}\nslurmctld.log since the round began:\n{log}\nThe audit file:\n{audit}\nJobs:{jobs}\nNodes:\n{nodes}",
-        failure.to_string().lines().next().unwrap_or_default()
+        "{}\nThe story:{story}\nslurmctld.log since the round began:\n{log}\nThe audit file:\n{audit}\nJobs:{jobs}\nNodes:\n{nodes}\nOutputs:{}",
+        failure.to_string().lines().next().unwrap_or_default(),
+        outputs.concat(),
     )
 }
 
