@@ -122,6 +122,7 @@ fn asked(job: u32, saved: Option<UnixTime>) -> Asked {
         gone: None,
         stake: None,
         interrupted: false,
+        was_behind_gate: false,
         delivered: true,
         tried: None,
         stance: Stance::Victim,
