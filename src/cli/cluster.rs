@@ -4,6 +4,7 @@
 
 use super::files;
 use crate::host::config::ConfigFile;
+use crate::host::metrics::MetricsFile;
 use crate::host::state::StateFile;
 use crate::policy::admission::ledger::Ledger;
 use crate::policy::adopt::adopt;
@@ -106,6 +107,7 @@ impl Cluster {
         let (seen, places) = show::look_as(environment, as_urgent).map_err(unanswered)?;
         let mut notes = seen.gaps.clone();
         notes.extend(known.note);
+        notes.extend(state_dir.as_deref().and_then(stepped_aside));
         let (mut book, ledger, source) = match kept {
             Some(Ok(Some(kept))) => (kept.book, Some(kept.ledger), Source::Planner),
             // On other machines there is none, and it is not for every user's eyes.
@@ -196,6 +198,13 @@ impl Known {
             note,
         }
     }
+}
+
+/// A sentence where Surgent has turned itself off, as far as this user on this machine can see that.
+fn stepped_aside(state_dir: &Path) -> Option<String> {
+    let metrics = MetricsFile::within(state_dir).read().ok()?;
+    let latched = "Surgent has stepped aside after faults until slurmctld is started again, and Slurm goes on as without it";
+    metrics.state.latched.then(|| latched.to_owned())
 }
 
 fn unanswered(error: impl std::fmt::Display) -> String {

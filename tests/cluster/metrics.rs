@@ -261,11 +261,19 @@ fn that_surgent_has_stepped_aside_is_shown_until_slurmctld_is_restarted() -> Out
     on_cluster(setup, |cluster| {
         let text = wait_for_value(cluster, "surgent_latched", 1.0)?;
         assert_eq!(value(&text, "surgent_faults_total"), 3.0);
+        let says_so = |cluster: &Cluster| -> Outcome<bool> {
+            let surgent = places::surgent()?.display().to_string();
+            Ok(cluster
+                .ask(&surgent, &["status"])?
+                .contains("Surgent has stepped aside"))
+        };
+        assert!(says_so(cluster)?);
         cluster.stop_controller()?;
         cluster.controller_environment("SURGENT_FAULT", "none");
         cluster.start_controller()?;
         let text = wait_for_value(cluster, "surgent_latched", 0.0)?;
         assert_eq!(value(&text, "surgent_faults_total"), 3.0, "counting goes on");
+        assert!(!says_so(cluster)?);
         Ok(())
     })
 }
