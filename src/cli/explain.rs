@@ -9,7 +9,7 @@ mod text;
 use super::cluster::{Cluster, Source};
 use super::job_name::JobName;
 use super::plan;
-use super::status::screen::Screen;
+use super::screen::Screen;
 use super::status::shadow::read::each_line;
 use crate::monitor;
 use crate::policy::ids::JobId;

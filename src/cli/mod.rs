@@ -17,7 +17,11 @@ mod replay;
 mod report;
 mod run;
 mod saving;
+mod screen;
 mod status;
+mod table;
+mod who;
+mod words;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use std::process::ExitCode;

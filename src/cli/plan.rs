@@ -9,7 +9,7 @@ pub(super) mod text;
 pub(super) mod verdict;
 
 use super::job_name::JobName;
-use super::status::words::visible;
+use super::words::visible;
 use crate::monitor;
 use crate::policy::book::Book;
 use crate::policy::facts::{Facts, Hindrance, WaitingJob};

@@ -4,22 +4,18 @@
 mod choose;
 mod gather;
 mod report;
-pub(super) mod screen;
 pub(super) mod shadow;
-pub(super) mod table;
 #[cfg(test)]
 mod tests;
 mod text;
 mod watch;
-pub(super) mod who;
-pub(super) mod words;
 
 use super::cluster::Cluster;
+use super::screen::Screen;
 use crate::monitor;
 use crate::slurm::command::Environment;
 use choose::{Filter, Order};
 use report::State;
-use screen::Screen;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -6,7 +6,7 @@ use super::history::{History, Started};
 use crate::cli::cluster::Cluster;
 use crate::cli::plan::verdict::Verdict;
 use crate::cli::plan::verdicts;
-use crate::cli::status::who::Who;
+use crate::cli::who::Who;
 use crate::policy::advance::same_run;
 use crate::policy::cost::Cost;
 use crate::policy::directives::Urgency;

@@ -5,7 +5,7 @@ use super::options::Submission;
 use super::{Args, permission, submitted};
 use crate::cli::cluster::{Cluster, SettingsFrom, Source};
 use crate::cli::job_name::JobName;
-use crate::cli::status::words::visible;
+use crate::cli::words::visible;
 use crate::policy::admission::urgent_priority;
 use crate::policy::directives::Urgency;
 use crate::policy::facts::Facts;

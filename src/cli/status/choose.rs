@@ -2,7 +2,7 @@
 //! Which jobs are shown, and in which order.
 
 use super::report::{Report, State, Training};
-use super::who::Who;
+use crate::cli::who::Who;
 use std::cmp::Ordering;
 use std::str::FromStr;
 

@@ -3,8 +3,8 @@
 //! the code that decides.
 
 use super::report::{Plan, Report, Stage, State, Training, Urgent, VERSION, Victim, VictimState};
-use super::who::Who;
 use crate::cli::cluster::Cluster;
+use crate::cli::who::Who;
 use crate::policy::advance::same_run;
 use crate::policy::belief::Belief;
 use crate::policy::book::{Asked, Campaign, Phase, Stance};

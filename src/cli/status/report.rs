@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What is shown, field by field, as `--json` prints it (docs/status.md).
 
-use super::who::Who;
 use crate::cli::cluster::{SettingsFrom, Source};
+use crate::cli::who::Who;
 use crate::policy::belief::Disbelief;
 use crate::policy::eligibility::Refusal;
 use crate::policy::facts::Hindrance;

@@ -4,9 +4,9 @@
 use super::choose::{Filter, Order};
 use super::gather::gather;
 use super::report::{Report, State};
-use super::screen::{Screen, local};
 use super::text::{Sections, describe};
 use crate::cli::cluster::{Cluster, SettingsFrom, Source};
+use crate::cli::screen::{Screen, local};
 use crate::policy::book::{Asked, Book, Campaign, Stance};
 use crate::policy::directives::{self, Urgency};
 use crate::policy::facts::{Facts, Holding, JobTraits, RunningJob, WaitingJob};

@@ -2,10 +2,10 @@
 //! The screen.
 
 use super::report::{Plan, Report, Stage, State, Training, Urgent, Victim, VictimState};
-use super::screen::{Screen, local};
-use super::table::{Kind, Table};
-use super::words::{gpu_time, names, span};
 use crate::cli::cluster::{SettingsFrom, Source};
+use crate::cli::screen::{Screen, local};
+use crate::cli::table::{Kind, Table};
+use crate::cli::words::{gpu_time, names, span};
 use crate::policy::notes;
 use crate::policy::settings::Mode;
 use crate::policy::units::{Seconds, UnixTime};

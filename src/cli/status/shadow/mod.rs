@@ -9,9 +9,9 @@ mod text;
 pub(super) use since::Since;
 
 use super::Args;
-use super::screen::Screen;
 use crate::cli::cluster::Known;
 use crate::cli::files;
+use crate::cli::screen::Screen;
 use crate::policy::units::{Seconds, UnixTime};
 use crate::slurm::command::Environment;
 use crate::slurm::config::Config;

@@ -3,9 +3,9 @@
 
 use super::Report;
 use super::story::{End, Outcome, Story};
-use crate::cli::status::screen::{Screen, local};
-use crate::cli::status::table::{Kind, Table};
-use crate::cli::status::words::{gpu_time, names, span};
+use crate::cli::screen::{Screen, local};
+use crate::cli::table::{Kind, Table};
+use crate::cli::words::{gpu_time, names, span};
 use crate::policy::units::Seconds;
 use console::Style;
 

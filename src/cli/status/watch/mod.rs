@@ -3,7 +3,7 @@
 
 mod terminal;
 
-use super::screen::{Screen, local};
+use crate::cli::screen::{Screen, local};
 use crate::policy::units::UnixTime;
 use console::Style;
 use std::io::{IsTerminal as _, Write as _};

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// By what people know a job.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::cli) struct Who {
+pub(super) struct Who {
     pub job: JobId,
     /// `17_4`, of a task of an array.
     pub task: Option<String>,
@@ -24,7 +24,7 @@ pub(in crate::cli) struct Who {
 
 impl Who {
     /// Nothing is known but its number.
-    pub(in crate::cli) fn unknown(job: JobId) -> Self {
+    pub(super) fn unknown(job: JobId) -> Self {
         Self {
             job,
             task: None,
@@ -37,7 +37,7 @@ impl Who {
     }
 
     /// A job that Slurm lists.
-    pub(in crate::cli) fn seen(job: &SeenJob) -> Self {
+    pub(super) fn seen(job: &SeenJob) -> Self {
         Self {
             job: job.id,
             task: task(job.array),
@@ -50,7 +50,7 @@ impl Who {
     }
 
     /// A job of which only the facts are there, as in a snapshot.
-    pub(in crate::cli) fn running(job: &RunningJob) -> Self {
+    pub(super) fn running(job: &RunningJob) -> Self {
         let text = |name: &Option<Name>| name.as_ref().map(|name| name.as_str().to_owned());
         Self {
             job: job.id,
@@ -64,12 +64,12 @@ impl Who {
     }
 
     /// As Slurm's commands address it.
-    pub(in crate::cli) fn address(&self) -> String {
+    pub(super) fn address(&self) -> String {
         self.task.clone().unwrap_or_else(|| self.job.to_string())
     }
 
     /// Its user's name, or number.
-    pub(in crate::cli) fn user(&self) -> String {
+    pub(super) fn user(&self) -> String {
         let number = || self.user_id.map(|id| id.0.to_string());
         self.user
             .clone()
@@ -78,18 +78,18 @@ impl Who {
     }
 
     /// Its name.
-    pub(in crate::cli) fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         self.name.as_deref().unwrap_or("-")
     }
 
     /// Whether it is of this user, by name or number.
-    pub(in crate::cli) fn is_of(&self, user: &str) -> bool {
+    pub(super) fn is_of(&self, user: &str) -> bool {
         let number = self.user_id.map(|id| id.0.to_string());
         self.user.as_deref() == Some(user) || number.as_deref() == Some(user)
     }
 
     /// Whether it is in this partition; a waiting job may name several.
-    pub(in crate::cli) fn is_in(&self, partition: &str) -> bool {
+    pub(super) fn is_in(&self, partition: &str) -> bool {
         let mut partitions = self.partition.as_deref().unwrap_or_default().split(',');
         partitions.any(|name| name == partition)
     }

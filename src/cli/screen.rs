@@ -15,14 +15,14 @@ const INDENT: usize = 2;
 
 /// For whom it is drawn.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::cli) struct Screen {
+pub(super) struct Screen {
     columns: usize,
     colours: bool,
 }
 
 impl Screen {
     /// A screen of so many columns; what is not a terminal has as many as anybody may want.
-    pub(in crate::cli) fn new(columns: Option<u16>, colours: bool) -> Self {
+    pub(super) fn new(columns: Option<u16>, colours: bool) -> Self {
         let columns = columns.map_or(COLUMNS_MAX, usize::from);
         Self {
             columns: columns.clamp(COLUMNS_MIN, COLUMNS_MAX),
@@ -30,7 +30,7 @@ impl Screen {
         }
     }
 
-    pub(in crate::cli) fn paint(&self, style: Style, text: String) -> String {
+    pub(super) fn paint(&self, style: Style, text: String) -> String {
         match self.colours {
             true => style.force_styling(true).apply_to(text).to_string(),
             false => text,
@@ -38,24 +38,24 @@ impl Screen {
     }
 
     /// A line, or several.
-    pub(in crate::cli) fn fill(&self, text: &str, indent: &str) -> String {
+    pub(super) fn fill(&self, text: &str, indent: &str) -> String {
         let options = textwrap::Options::new(self.columns)
             .initial_indent(indent)
             .subsequent_indent(indent);
         textwrap::fill(&visible(text), options) + "\n"
     }
 
-    pub(in crate::cli) fn table(&self, table: &Table) -> String {
+    pub(super) fn table(&self, table: &Table) -> String {
         table.text(INDENT, self.columns, &|style, line| self.paint(style, line))
     }
 
-    pub(in crate::cli) fn title(&self, text: &str) -> String {
+    pub(super) fn title(&self, text: &str) -> String {
         self.paint(Style::new().bold(), text.to_owned()) + "\n"
     }
 }
 
 /// In this machine's time zone.
-pub(in crate::cli) fn local(at: UnixTime) -> String {
+pub(super) fn local(at: UnixTime) -> String {
     let zoned = jiff::Timestamp::from_second(at.0).map(|at| at.to_zoned(jiff::tz::TimeZone::system()));
     zoned.map_or_else(
         |_| at.to_string(),

@@ -8,14 +8,14 @@ const HOUR_S: f64 = 3600.0;
 const DAY_S: f64 = 86_400.0;
 
 /// Text that a user may have written, on one line, with nothing in it that a terminal would obey or hide.
-pub(in crate::cli) fn visible(text: &str) -> String {
+pub(super) fn visible(text: &str) -> String {
     // This escapes all that is not printable, and quotation marks, which are.
     let escaped = text.escape_debug().to_string();
     escaped.replace("\\'", "'").replace("\\\"", "\"")
 }
 
 /// A length of time, cut to what matters of it: `45s`, `12m`, `3h05m`, `2d04h`.
-pub(in crate::cli) fn span(time_s: Seconds) -> String {
+pub(super) fn span(time_s: Seconds) -> String {
     let time_s = time_s.0.max(0.0);
     let whole = |unit: f64| (time_s / unit).floor();
     if time_s < 2.0 * MINUTE_S {
@@ -32,7 +32,7 @@ pub(in crate::cli) fn span(time_s: Seconds) -> String {
 }
 
 /// GPU-seconds in the unit that suits them.
-pub(in crate::cli) fn gpu_time(gpu_s: f64) -> String {
+pub(super) fn gpu_time(gpu_s: f64) -> String {
     if gpu_s < MINUTE_S {
         format!("{gpu_s:.1} GPU-s")
     } else if gpu_s < HOUR_S {
@@ -43,7 +43,7 @@ pub(in crate::cli) fn gpu_time(gpu_s: f64) -> String {
 }
 
 /// The first few of these names, and how many more there are.
-pub(in crate::cli) fn names(names: &[String]) -> String {
+pub(super) fn names(names: &[String]) -> String {
     const SHOWN_MAX: usize = 6;
     let shown = names[..names.len().min(SHOWN_MAX)].join(",");
     match names.len().saturating_sub(SHOWN_MAX) {

@@ -15,7 +15,7 @@ const NAME_COLUMNS_MIN: usize = 6;
 
 /// How a column is laid out.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum Kind {
+pub(super) enum Kind {
     /// To the right, never cut as long as anything else can be.
     Number,
     /// To the left, and not cut either.
@@ -25,14 +25,14 @@ pub(in crate::cli) enum Kind {
 }
 
 /// Rows of text under heads.
-pub(in crate::cli) struct Table {
+pub(super) struct Table {
     heads: Vec<(&'static str, Kind)>,
     rows: Vec<(Vec<String>, Style)>,
 }
 
 impl Table {
     /// Without rows.
-    pub(in crate::cli) fn new(heads: &[(&'static str, Kind)]) -> Self {
+    pub(super) fn new(heads: &[(&'static str, Kind)]) -> Self {
         Self {
             heads: heads.to_vec(),
             rows: Vec::new(),
@@ -40,13 +40,13 @@ impl Table {
     }
 
     /// Adds a row, with one text for each head. Whatever a terminal would obey in them is made visible.
-    pub(in crate::cli) fn push(&mut self, cells: &[&str], style: Style) {
+    pub(super) fn push(&mut self, cells: &[&str], style: Style) {
         let cells = cells.iter().map(|cell| visible(cell)).collect();
         self.rows.push((cells, style));
     }
 
     /// In lines of at most `columns`, each behind `indent` blanks.
-    pub(in crate::cli) fn text(
+    pub(super) fn text(
         &self,
         indent: usize,
         columns: usize,
