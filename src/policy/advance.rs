@@ -22,7 +22,7 @@ const ASK_AGAIN_S: Seconds = Seconds(2.0);
 const NUDGE_EVERY_S: Seconds = Seconds(1.0);
 /// A stopped job is not started again before this: slurmd ends a job whose credential was made in the same second in
 /// which its last run's was revoked ("Job credential revoked").
-const RESTART_AFTER_S: Seconds = Seconds(2.0);
+pub const RESTART_AFTER_S: Seconds = Seconds(2.0);
 /// No set of victims does any more: who was asked is let off only when that has lasted for this long. After a restart
 /// of slurmctld, for one, it takes a moment until its nodes have come forward.
 const HOPELESS_MAX_S: Seconds = Seconds(20.0);
@@ -40,6 +40,8 @@ pub struct Advance<'a> {
     pub facts: &'a Facts,
     /// Who waits.
     pub parties: &'a [Party<'a>],
+    /// See [`super::book::Book::restart_after`].
+    pub restart_after: Option<UnixTime>,
     /// Who of them is about to start.
     pub being_served: &'a BTreeSet<JobId>,
     /// The site's settings.
@@ -449,7 +451,8 @@ impl<'a> Advance<'a> {
             Phase::Saving | Phase::Open { .. } | Phase::Requeued { .. } => (facts.now, false),
             // The nodes were cleared, and the credentials revoked, before this phase began.
             Phase::Releasing { since } | Phase::GivenUp { since } => {
-                (since, facts.now - since >= RESTART_AFTER_S)
+                let after = since.max(self.restart_after.unwrap_or(since));
+                (since, facts.now - after >= RESTART_AFTER_S)
             }
         };
         let actions = &mut *self.actions;

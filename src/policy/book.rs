@@ -15,6 +15,9 @@ use super::units::UnixTime;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Slurm itself starts a requeued job no sooner than this after its stop; Surgent never makes that longer.
+const REQUEUE_DELAY_S: i64 = 120;
+
 /// All campaigns, and what was said about urgent jobs already.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -29,6 +32,9 @@ pub struct Book {
     pub said: BTreeMap<JobId, String>,
     /// What the audit has told already.
     pub told: Told,
+    /// What a clock showed before it was put back: who was stopped does not start again before that, or before as long as Slurm
+    /// itself would let it wait.
+    pub restart_after: Option<UnixTime>,
 }
 
 impl Book {
@@ -55,7 +61,20 @@ impl Book {
     /// The clock was stepped by `by_s` seconds, and it is `now`: what is waited for is waited for as long as without that. A
     /// job that was asked at a time that is still to come has not saved since, by any clock that is right: it is asked
     /// again.
+    ///
+    /// Of a clock that was put back slurmd knows nothing: until it shows the old time again, slurmd takes the credential of a
+    /// new run for one that it has revoked, and ends the job.
     pub fn clock_stepped(&mut self, by_s: i64, now: UnixTime) {
+        let before = now
+            .0
+            .saturating_sub(by_s)
+            .min(now.0.saturating_add(REQUEUE_DELAY_S));
+        let before = UnixTime(before);
+        self.restart_after = self
+            .restart_after
+            .into_iter()
+            .chain((by_s < 0).then_some(before))
+            .max();
         let shift = |time: &mut UnixTime| time.0 = time.0.saturating_add(by_s);
         for fitting in self.fitting.values_mut() {
             shift(&mut fitting.since);

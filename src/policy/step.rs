@@ -6,7 +6,7 @@
 
 use super::admission::urgent_priority;
 use super::adopt::adopt;
-use super::advance::{Advance, GIVEN_UP_S, RELEASING_MAX_S, behind_gate, release, say};
+use super::advance::{Advance, GIVEN_UP_S, RELEASING_MAX_S, RESTART_AFTER_S, behind_gate, release, say};
 use super::book::{Action, Asked, Book, Campaign, Fitting, Phase, Promotion};
 use super::decision::{Decision, Listener};
 use super::directives::Urgency;
@@ -72,6 +72,7 @@ pub fn step_and_tell(
         let mut advance = Advance {
             facts,
             parties: &parties,
+            restart_after: book.restart_after,
             being_served: &being_served,
             settings,
             outlook: &outlook,
@@ -89,6 +90,9 @@ pub fn step_and_tell(
         begin(book, &outlook, &parties, &mut ledger, &mut actions, listener);
     }
     forget_gone(book, facts);
+    book.restart_after = book
+        .restart_after
+        .filter(|after| facts.now - *after < RESTART_AFTER_S);
     open_gates(book, facts, &mut actions);
     actions
 }

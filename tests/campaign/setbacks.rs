@@ -42,10 +42,28 @@ fn a_clock_that_is_put_right_has_everybody_asked_again() {
     let mut world = asked();
     // Until then it was fast.
     step_clock(&mut world, -100_000);
-    world.run(30);
+    world.run(150);
     assert!(world.happened("start 9"), "{:?}", world.events);
     assert_eq!(count(&world, "ask 1 for 9"), 2);
     assert!(world.book.campaigns.is_empty());
+}
+
+#[test]
+fn who_was_stopped_when_the_clock_was_put_back_starts_again_when_it_shows_that_time() {
+    let mut world = full_cluster();
+    while !world.happened("gate 9") {
+        world.tick();
+    }
+    let before = world.now;
+    step_clock(&mut world, -40);
+    while !world.happened("restore 1") {
+        assert!(world.now < before + 60, "{:?}", world.events);
+        world.tick();
+    }
+    assert!(world.now >= before + 2, "{} s too early", before + 2 - world.now);
+    world.run(30);
+    assert!(world.book.campaigns.is_empty());
+    assert_eq!(world.book.restart_after, None);
 }
 
 #[test]
