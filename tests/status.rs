@@ -162,6 +162,42 @@ fn files_that_were_put_aside_are_read_as_far_as_they_are_of_that_time() {
     assert_ne!(json(&file)["urgent"], whole["urgent"]);
 }
 
+#[test]
+fn what_the_audit_file_does_not_tell_is_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit");
+    let waits =
+        r#"{"v":1,"at":1764406801,"shadow":true,"kind":"waits","urgent":3,"tasks":1,"submit":1764406800}"#;
+    let changed = r#"{"v":1,"at":1764406900,"kind":"started","urgent":3,"start":1764406900}"#;
+    let lost = r#"{"v":1,"at":1764407000,"kind":"lost","lines":4}"#;
+    std::fs::write(&file, [waits, changed, lost, "{", ""].join("\n")).unwrap();
+    let file = file.to_str().unwrap();
+    let told = told(&[
+        "--shadow",
+        "--audit",
+        file,
+        "--since",
+        "2025-11-29T00:00",
+        "--json",
+    ]);
+    let json: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(
+        json["notes"],
+        serde_json::json!([
+            "1 events are not counted, as Surgent was not in shadow mode",
+            "4 events are missing, as slurmctld could not write them",
+            "1 lines cannot be read",
+        ])
+    );
+    assert_eq!(
+        json["urgent"],
+        serde_json::json!([{
+            "job": 3, "user": null, "submitted": 1764406800, "tasks": 1, "outcome": "not_needed", "plan": null,
+            "changed": 0, "protected": {}, "end": "waits", "waited_s": 100.0,
+        }])
+    );
+}
+
 fn watch(more: &[&str]) -> (Child, BufReader<std::process::ChildStdout>) {
     let mut child = command(&[&["--snapshot", EXAMPLE, "--watch", "1"], more].concat())
         .stdout(Stdio::piped())

@@ -2,70 +2,128 @@
 //! The audit file, read again.
 
 use crate::policy::audit::summary::{Line, Summary};
+use crate::policy::units::UnixTime;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Error, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// No line is longer; a plan with a thousand victims has half a megabyte.
 const LINE_MAX_BYTES: u64 = 16 << 20;
 
+/// More files than these are never kept.
+const ASIDE_MAX: u32 = 10_000;
+
 /// No summary has more urgent jobs than this.
 const URGENT_MAX: usize = 1_000_000;
 
-/// What Surgent would have done in shadow mode by the audit file at `path` and by those that were put aside from it as
-/// `.1`, `.2` and so on.
+/// What Surgent would have done in shadow mode, by all lines that were written from `since` on. What is no line of an
+/// audit file is handed to `misfit`, as a sentence; if that gives an error, reading ends.
 ///
 /// # Errors
 ///
-/// One line that names the file and the line in it.
-pub(super) fn shadow(path: &Path) -> Result<Summary, String> {
+/// As of [`each_line`].
+pub(super) fn shadow(
+    path: &Path,
+    since: UnixTime,
+    misfit: &mut dyn FnMut(String) -> Result<(), String>,
+) -> Result<Summary, String> {
     let mut summary = Summary::default();
-    // The higher its number the older it is.
-    for path in put_aside(path).iter().rev().map(PathBuf::as_path).chain([path]) {
-        read(path, &mut summary)?;
-    }
+    each_line(path, since, &mut |bytes| {
+        match Line::parse(bytes) {
+            Err(error) => misfit(format!("not a line of an audit file: {error}"))?,
+            Ok(line) if line.at < since => {}
+            Ok(line) => summary.add(line),
+        }
+        if summary.urgent.len() > URGENT_MAX {
+            return Err(format!("more than {URGENT_MAX} urgent jobs"));
+        }
+        Ok(())
+    })?;
     Ok(summary)
 }
 
-fn put_aside(path: &Path) -> Vec<PathBuf> {
-    let numbered = |number: u32| {
+/// Hands every line of the audit file at `path`, and of those that were put aside from it as `.1`, `.2` and so on, to `take`,
+/// the oldest first. Files that were not written to since then are passed over, as are empty lines, and a last line that
+/// slurmctld did not come to finish.
+///
+/// # Errors
+///
+/// One line that names the file, and for an error of `take` the line in it.
+pub(super) fn each_line(
+    path: &Path,
+    since: UnixTime,
+    take: &mut dyn FnMut(&[u8]) -> Result<(), String>,
+) -> Result<(), String> {
+    let aside = (1..=ASIDE_MAX).map(|number| {
         let mut name = path.as_os_str().to_owned();
         name.push(format!(".{number}"));
         PathBuf::from(name)
-    };
-    (1..).map(numbered).take_while(|path| path.is_file()).collect()
+    });
+    // The higher its number the older it is.
+    let mut aside: Vec<PathBuf> = aside.take_while(|file| is_wanted(file, since)).collect();
+    aside.reverse();
+    for file in aside {
+        match open(&file) {
+            // Put aside once more meanwhile.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            opened => read(&file, opened, take)?,
+        }
+    }
+    read(path, open(path), take)
 }
 
-fn read(path: &Path, summary: &mut Summary) -> Result<(), String> {
-    let cannot = |what: String| format!("{}: {what}", path.display());
-    let file = File::open(path).map_err(|error| cannot(error.to_string()))?;
-    let mut file = BufReader::new(file);
+/// Whether it is there, and was still written to after `since`.
+fn is_wanted(file: &Path, since: UnixTime) -> bool {
+    let since = SystemTime::UNIX_EPOCH + Duration::from_secs(u64::try_from(since.0).unwrap_or(0));
+    let modified = std::fs::metadata(file).and_then(|meta| meta.modified());
+    modified.is_ok_and(|modified| modified >= since)
+}
+
+fn open(path: &Path) -> Result<File, Error> {
+    // To open a FIFO would be to wait for its other end.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(Error::other("it is no regular file"));
+    }
+    File::open(path)
+}
+
+fn read(
+    path: &Path,
+    opened: Result<File, Error>,
+    take: &mut dyn FnMut(&[u8]) -> Result<(), String>,
+) -> Result<(), String> {
+    let cannot = |error: Error| sentence(path, &error);
+    let mut file = BufReader::with_capacity(1 << 16, opened.map_err(cannot)?);
     let mut bytes = Vec::new();
     for number in 1.. {
         bytes.clear();
         (&mut file)
             .take(LINE_MAX_BYTES)
             .read_until(b'\n', &mut bytes)
-            .map_err(|error| cannot(error.to_string()))?;
-        // The end, or a line that slurmctld did not come to finish.
+            .map_err(cannot)?;
+        // The end, or a line that is on its way still.
         if bytes.last() != Some(&b'\n') && (bytes.len() as u64) < LINE_MAX_BYTES {
             break;
         }
-        if bytes.trim_ascii().is_empty() {
-            continue;
-        }
-        let line = std::str::from_utf8(&bytes)
-            .map_err(|error| error.to_string())
-            .and_then(|text| Line::parse(text).map_err(|error| error.to_string()))
-            .map_err(|error| cannot(format!("line {number}: not a line of an audit file: {error}")))?;
-        summary.add(line);
-        if summary.urgent.len() > URGENT_MAX {
-            return Err(cannot(format!(
-                "line {number}: more than {URGENT_MAX} urgent jobs"
-            )));
+        if !bytes.trim_ascii().is_empty() {
+            take(&bytes).map_err(|error| format!("{}: line {number}: {error}", path.display()))?;
         }
     }
     Ok(())
+}
+
+fn sentence(path: &Path, error: &Error) -> String {
+    let shown = path.display();
+    match error.kind() {
+        ErrorKind::PermissionDenied => format!(
+            "{shown}: the audit file is for SlurmUser and its group; ask an administrator, or run this on the controller as root"
+        ),
+        ErrorKind::NotFound => format!(
+            "{shown}: there is no audit file here; it is on the controller, once Surgent in mode shadow or on has had something to write"
+        ),
+        _ => format!("{shown}: {error}"),
+    }
 }
 
 #[cfg(test)]
@@ -73,7 +131,9 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn withdrawn(urgent: u32) -> String {
+    const ALL: UnixTime = UnixTime(0);
+
+    fn no_set(urgent: u32) -> String {
         format!(r#"{{"v":1,"at":9,"shadow":true,"kind":"no_set","urgent":{urgent},"protected":{{}}}}"#)
     }
 
@@ -82,31 +142,52 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         for (name, urgent) in [("a.2", 1), ("a.1", 2), ("a", 3), ("a.4", 9)] {
-            fs::write(at(name), withdrawn(urgent) + "\n\n" + &withdrawn(8)[..30]).unwrap();
+            fs::write(at(name), no_set(urgent) + "\n\n" + &no_set(8)[..30]).unwrap();
         }
-        let summary = shadow(&at("a")).unwrap();
+        let summary = shadow(&at("a"), ALL, &mut Err).unwrap();
         let urgent: Vec<u32> = summary.urgent.iter().map(|job| job.id.0).collect();
         assert_eq!(urgent, [1, 2, 3]);
     }
 
     #[test]
-    fn what_is_no_audit_file_is_named_with_its_line() {
+    fn what_is_no_audit_file_is_named_with_its_line_or_passed_over() {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path().join("a");
         for bytes in [b"[1]\n".as_slice(), b"{}\n", b"\xff\n", b"a|b\n"] {
-            fs::write(&at, [withdrawn(1).as_bytes(), b"\n", bytes].concat()).unwrap();
-            let fault = shadow(&at).unwrap_err();
+            fs::write(
+                &at,
+                [no_set(1).as_bytes(), b"\n", bytes, no_set(2).as_bytes(), b"\n"].concat(),
+            )
+            .unwrap();
+            let fault = shadow(&at, ALL, &mut Err).unwrap_err();
             assert!(
                 fault.contains("/a: line 2: not a line of an audit file"),
                 "{fault}"
             );
             assert!(!fault.contains('\n'), "{fault}");
+            let mut misfits = 0;
+            let summary = shadow(&at, ALL, &mut |_| {
+                misfits += 1;
+                Ok(())
+            });
+            assert_eq!((summary.unwrap().urgent.len(), misfits), (2, 1));
         }
-        assert!(shadow(folder.path()).unwrap_err().contains("directory"));
-        assert!(
-            shadow(&folder.path().join("b"))
-                .unwrap_err()
-                .contains("No such file")
-        );
+        let fault = |path: &Path| shadow(path, ALL, &mut Err).unwrap_err();
+        assert!(fault(folder.path()).contains("no regular file"));
+        assert!(fault(&folder.path().join("b")).contains("there is no audit file here"));
+    }
+
+    #[test]
+    fn what_is_older_does_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("a");
+        let lines = [
+            no_set(1),
+            no_set(2).replace("\"at\":9", "\"at\":10"),
+            String::new(),
+        ];
+        fs::write(&at, lines.join("\n")).unwrap();
+        let summary = shadow(&at, UnixTime(10), &mut Err).unwrap();
+        assert_eq!((summary.lines, summary.urgent[0].id.0), (1, 2));
     }
 }

@@ -6,11 +6,11 @@ mod history;
 mod report;
 mod text;
 
+use super::audit_file::each_line;
 use super::cluster::{Cluster, Source};
 use super::job_name::JobName;
 use super::plan;
 use super::screen::Screen;
-use super::status::shadow::read::each_line;
 use crate::monitor;
 use crate::policy::ids::JobId;
 use crate::policy::units::UnixTime;
@@ -127,7 +127,10 @@ fn history(args: &Args, cluster: &Cluster, id: JobId) -> Result<(History, Option
     let Some(file) = args.audit.clone().or_else(of_site) else {
         return Ok((history, None));
     };
-    let read = each_line(&file, UnixTime(0), &mut |line| history.take(line));
+    let read = each_line(&file, UnixTime(0), &mut |line| {
+        history.take(line);
+        Ok(())
+    });
     match read {
         Ok(()) => Ok((history, None)),
         Err(sentence) if args.audit.is_some() => Err(sentence),

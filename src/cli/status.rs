@@ -4,7 +4,7 @@
 mod choose;
 mod gather;
 mod report;
-pub(super) mod shadow;
+mod shadow;
 #[cfg(test)]
 mod tests;
 mod text;

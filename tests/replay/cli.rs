@@ -140,7 +140,11 @@ fn what_cannot_be_used_is_said_in_one_line() {
         1,
         "trace: line 1: not a line of an audit file",
     );
-    fails(&["--shadow", "missing"], 1, "missing: No such file");
+    fails(
+        &["--shadow", "missing"],
+        1,
+        "missing: there is no audit file here",
+    );
     fs::write(
         bench.path("on"),
         "{\"v\":1,\"at\":9,\"kind\":\"waits\",\"urgent\":1,\"tasks\":1,\"submit\":9}\n",

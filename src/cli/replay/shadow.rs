@@ -4,7 +4,7 @@
 use super::text::{counted, fill, time};
 use crate::cli::audit_file;
 use crate::policy::audit::summary::{Summary, Totals, UrgentJob};
-use crate::policy::units::Seconds;
+use crate::policy::units::{Seconds, UnixTime};
 use crate::replay::figures::Spread;
 use serde::Serialize;
 use std::path::Path;
@@ -46,7 +46,7 @@ impl Shadow {
     ///
     /// One line that names the file; also where nothing in it is of shadow mode.
     pub(super) fn read(path: &Path) -> Result<Self, String> {
-        let summary = audit_file::shadow(path)?;
+        let summary = audit_file::shadow(path, UnixTime(0), &mut Err)?;
         Self::of(path.display().to_string(), &summary)
             .ok_or_else(|| format!("{}: no line was written in shadow mode", path.display()))
     }
@@ -62,6 +62,7 @@ impl Shadow {
             victims,
             jobs_stopped,
             lost_gpu_h,
+            ..
         } = summary.totals();
         let spread =
             |waits: &mut dyn Iterator<Item = Seconds>| Spread::of(waits.map(|wait| wait.0).collect());

@@ -5,210 +5,18 @@
 //! In shadow mode nobody makes way, so an urgent job that waits is planned for again and again, and each plan that
 //! differs is told. What mode `on` would have done is the first: its first decision stays.
 
-use crate::policy::cost::Cost;
+mod line;
+mod totals;
+mod urgent;
+
+pub use line::Line;
+pub use totals::Totals;
+pub use urgent::{Fate, Foreseen, Outcome, UrgentJob, Victim};
+
 use crate::policy::ids::{JobId, UserId};
-use crate::policy::units::{Seconds, UnixTime};
-use serde::Deserialize;
+use crate::policy::units::UnixTime;
+use line::Told;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A line of the audit file, as far as a summary needs it. Kinds and fields that it does not need may hold anything.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Line {
-    at: UnixTime,
-    #[serde(default)]
-    shadow: bool,
-    #[serde(flatten)]
-    told: Told,
-}
-
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-enum Told {
-    Waits {
-        urgent: JobId,
-        user: Option<UserId>,
-        tasks: u32,
-        submit: UnixTime,
-    },
-    Plan {
-        urgent: JobId,
-        user: Option<UserId>,
-        ready_s: Seconds,
-        victims: Vec<Victim>,
-    },
-    Wait {
-        urgent: JobId,
-    },
-    NoSet {
-        urgent: JobId,
-    },
-    Started {
-        urgent: JobId,
-        task: Option<String>,
-        user: Option<UserId>,
-        start: UnixTime,
-        waited_s: Option<Seconds>,
-    },
-    Withdrawn {
-        urgent: JobId,
-    },
-    Lost {
-        lines: u64,
-    },
-    #[serde(other)]
-    Other,
-}
-
-impl Line {
-    /// Reads one line of the file.
-    ///
-    /// # Errors
-    /// It is no JSON, or lacks what every line of its kind has.
-    pub fn parse(text: &str) -> serde_json::Result<Self> {
-        serde_json::from_str(text)
-    }
-}
-
-/// Who would have made way.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-pub struct Victim {
-    /// Who.
-    pub job: JobId,
-    /// When the run began that would have been stopped.
-    pub start: UnixTime,
-    /// What that would have cost.
-    pub cost: Cost,
-}
-
-impl Victim {
-    /// GPU-hours that would have been lost, by what the plan expected: training, the save and the restart. Without the
-    /// weights by which victims are compared.
-    pub fn lost_gpu_h(&self) -> f64 {
-        let cost = &self.cost;
-        let lost_s = cost.lost_s + cost.save_s + cost.restart_s;
-        cost.resources * lost_s.0 / 3600.0
-    }
-}
-
-/// The plan that would have been carried out.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Foreseen {
-    /// When it was made.
-    pub at: UnixTime,
-    /// Until the last victim would have been ready to be stopped.
-    pub ready_s: Seconds,
-    /// Who would have made way.
-    pub victims: Vec<Victim>,
-}
-
-impl Foreseen {
-    /// GPU-hours that its victims would have lost.
-    pub fn lost_gpu_h(&self) -> f64 {
-        self.victims.iter().map(Victim::lost_gpu_h).sum()
-    }
-}
-
-/// What became of an urgent job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fate {
-    /// It waits at the end of the file.
-    #[default]
-    Waits,
-    /// It, or each task of it, has started.
-    Started,
-    /// It was cancelled.
-    Withdrawn,
-    /// Shadow mode ended while it waited.
-    ModeChanged,
-}
-
-/// One urgent job, or all tasks of an urgent array, from its submission until it started.
-#[derive(Clone, Debug, PartialEq)]
-pub struct UrgentJob {
-    /// Which; of an array the number of the array.
-    pub id: JobId,
-    /// Whose.
-    pub user: Option<UserId>,
-    /// When it was submitted; `None` where it was never seen to wait.
-    pub submit: Option<UnixTime>,
-    /// How many tasks it has; 1 for others.
-    pub tasks: u32,
-    /// The plan that would have been carried out, for all its tasks of that moment together; `None` without any.
-    pub plan: Option<Foreseen>,
-    /// How many plans were told.
-    pub plans: u64,
-    /// At least once nobody would have been stopped, as jobs end by themselves.
-    pub others_end: bool,
-    /// At least once nobody would have been stopped, as no set of jobs made it fit.
-    pub no_set: bool,
-    /// How long those of its tasks that have started really waited, where that is known.
-    pub waited_s: Vec<Seconds>,
-    /// How many of its tasks have started.
-    pub started: u32,
-    /// What became of it.
-    pub fate: Fate,
-}
-
-impl UrgentJob {
-    fn new(id: JobId) -> Self {
-        Self {
-            id,
-            user: None,
-            submit: None,
-            tasks: 1,
-            plan: None,
-            plans: 0,
-            others_end: false,
-            no_set: false,
-            waited_s: Vec::new(),
-            started: 0,
-            fate: Fate::Waits,
-        }
-    }
-
-    /// How long it would have waited by the plan: from its submission until the last victim was ready.
-    pub fn foreseen_wait_s(&self) -> Option<Seconds> {
-        let plan = self.plan.as_ref()?;
-        let before_s = Seconds((plan.at - self.submit?).0.max(0.0));
-        Some(before_s + plan.ready_s)
-    }
-
-    fn plan(&mut self, at: UnixTime, ready_s: Seconds, victims: Vec<Victim>) {
-        self.plans += 1;
-        match &mut self.plan {
-            None => {
-                self.plan = Some(Foreseen { at, ready_s, victims });
-            }
-            // Of another task of the same array.
-            Some(first) if first.at == at && self.tasks > 1 => {
-                first.victims.extend(victims);
-                first.ready_s = Seconds(first.ready_s.0.max(ready_s.0));
-            }
-            Some(_) => {}
-        }
-    }
-}
-
-/// All urgent jobs together.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Totals {
-    /// Urgent jobs.
-    pub urgent: u64,
-    /// Starts of urgent jobs or of their tasks.
-    pub starts: u64,
-    /// Urgent jobs for which others would have made way.
-    pub planned: u64,
-    /// Urgent jobs that waited, and for which nobody would have made way as jobs end by themselves.
-    pub others_end: u64,
-    /// Urgent jobs that waited, and for which no set of jobs would have done.
-    pub no_set: u64,
-    /// Stops, each counted.
-    pub victims: u64,
-    /// Different jobs among these.
-    pub jobs_stopped: u64,
-    /// GPU-hours that they would have lost.
-    pub lost_gpu_h: f64,
-}
 
 /// What Surgent would have done.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -223,8 +31,8 @@ pub struct Summary {
     pub lines_lost: u64,
     /// When the first and the last line of shadow mode were written.
     pub span: Option<(UnixTime, UnixTime)>,
-    /// By its number, the place of each job that waits.
-    open: BTreeMap<JobId, usize>,
+    /// The latest place of each number.
+    places: BTreeMap<JobId, usize>,
     /// Runs that were told: after a loss of its state Surgent tells them once more.
     runs: BTreeSet<(JobId, UnixTime)>,
 }
@@ -242,6 +50,7 @@ impl FromIterator<Line> for Summary {
 impl Summary {
     /// Takes the next line of the file.
     pub fn add(&mut self, line: Line) {
+        let at = line.at;
         if let Told::Lost { lines } = line.told {
             // Written in no mode.
             self.lines_lost += lines;
@@ -249,11 +58,11 @@ impl Summary {
         }
         if !line.shadow {
             self.lines_on += 1;
-            self.leave_shadow(&line.told);
+            self.leave_shadow(&line.told, at);
             return;
         }
         self.lines += 1;
-        self.span = Some((self.span.map_or(line.at, |span| span.0), line.at));
+        self.span = Some((self.span.map_or(at, |span| span.0), at));
         match line.told {
             Told::Waits {
                 urgent,
@@ -261,23 +70,30 @@ impl Summary {
                 tasks,
                 submit,
             } => {
-                let job = self.opened(urgent);
-                job.user = job.user.or(user);
+                let job = self.opened(urgent, user);
                 job.submit = job.submit.or(Some(submit));
                 job.tasks = job.tasks.max(tasks);
             }
             Told::Plan {
                 urgent,
                 user,
+                nodes,
+                cost_gpu_s,
                 ready_s,
                 victims,
-            } => {
-                let job = self.opened(urgent);
-                job.user = job.user.or(user);
-                job.plan(line.at, ready_s, victims);
+            } => self.opened(urgent, user).plan(Foreseen {
+                at,
+                nodes,
+                victims,
+                cost_gpu_s,
+                ready_s,
+            }),
+            Told::Wait { urgent } => self.opened(urgent, None).nobody(Outcome::OthersEnd),
+            Told::NoSet { urgent, protected } => {
+                let job = self.opened(urgent, None);
+                job.nobody(Outcome::NoSet);
+                job.protected = protected;
             }
-            Told::Wait { urgent } => self.opened(urgent).others_end = true,
-            Told::NoSet { urgent } => self.opened(urgent).no_set = true,
             Told::Started {
                 urgent,
                 task,
@@ -286,77 +102,80 @@ impl Summary {
                 waited_s,
             } => {
                 if self.runs.insert((urgent, start)) {
-                    self.started(urgent, task.as_deref(), user, waited_s);
+                    let array = task.and_then(|task| task.split_once('_')?.0.parse().ok());
+                    let job = self.started(urgent, array.map(JobId), user);
+                    job.started += 1;
+                    job.waited_s.extend(waited_s);
+                    if job.started >= job.tasks {
+                        job.fate = job.fate.or(Some((Fate::Started, at)));
+                    }
                 }
             }
-            Told::Withdrawn { urgent } => self.close(urgent, Fate::Withdrawn),
+            Told::Withdrawn { urgent } => {
+                // That it waited may have been told before the file begins.
+                if !self.places.contains_key(&urgent) {
+                    self.opened(urgent, None);
+                }
+                self.close(urgent, Fate::Withdrawn, at);
+            }
             Told::Lost { .. } | Told::Other => {}
         }
     }
 
     /// All urgent jobs together.
     pub fn totals(&self) -> Totals {
-        let mut totals = Totals::default();
-        let mut stopped = BTreeSet::new();
-        for job in &self.urgent {
-            totals.urgent += 1;
-            totals.starts += u64::from(job.started);
-            match &job.plan {
-                Some(plan) => {
-                    totals.planned += 1;
-                    totals.victims += plan.victims.len() as u64;
-                    totals.lost_gpu_h += plan.lost_gpu_h();
-                    stopped.extend(plan.victims.iter().map(|victim| victim.job));
-                }
-                None if job.others_end => totals.others_end += 1,
-                None if job.no_set => totals.no_set += 1,
-                None => {}
-            }
-        }
-        totals.jobs_stopped = stopped.len() as u64;
-        totals
+        Totals::of(&self.urgent)
+    }
+
+    /// The place of the job that waits under this number.
+    fn open(&self, id: JobId) -> Option<usize> {
+        let place = *self.places.get(&id)?;
+        self.urgent[place].fate.is_none().then_some(place)
     }
 
     /// The job that waits under this number.
-    fn opened(&mut self, id: JobId) -> &mut UrgentJob {
-        let place = *self.open.entry(id).or_insert_with(|| {
+    fn opened(&mut self, id: JobId, user: Option<UserId>) -> &mut UrgentJob {
+        let place = self.open(id).unwrap_or_else(|| {
             self.urgent.push(UrgentJob::new(id));
-            self.urgent.len() - 1
+            let place = self.urgent.len() - 1;
+            self.places.insert(id, place);
+            place
         });
-        &mut self.urgent[place]
+        let job = &mut self.urgent[place];
+        job.user = job.user.or(user);
+        job
     }
 
-    fn close(&mut self, id: JobId, fate: Fate) {
-        if let Some(place) = self.open.remove(&id) {
-            self.urgent[place].fate = fate;
+    fn close(&mut self, id: JobId, fate: Fate, at: UnixTime) {
+        if let Some(place) = self.open(id) {
+            self.urgent[place].fate = Some((fate, at));
         }
     }
 
-    /// A task of an array waits under the number of its array, and runs under its own.
-    fn started(&mut self, id: JobId, task: Option<&str>, user: Option<UserId>, waited_s: Option<Seconds>) {
-        let array = task
-            .and_then(|task| task.split_once('_')?.0.parse().ok())
-            .map(JobId);
-        let id = array.filter(|_| !self.open.contains_key(&id)).unwrap_or(id);
-        let job = self.opened(id);
-        job.user = job.user.or(user);
-        job.started += 1;
-        job.waited_s.extend(waited_s);
-        if job.started >= job.tasks {
-            self.close(id, Fate::Started);
+    /// The job that has started. A task of an array waits under the number of its array, and runs under its own.
+    fn started(&mut self, id: JobId, array: Option<JobId>, user: Option<UserId>) -> &mut UrgentJob {
+        let Some(array) = array.filter(|_| self.open(id).is_none()) else {
+            return self.opened(id, user);
+        };
+        // There may be more tasks than were seen to wait, as where the file begins after that.
+        match self.places.get(&array) {
+            Some(&place) if matches!(self.urgent[place].fate, Some((Fate::Started, _))) => {
+                &mut self.urgent[place]
+            }
+            _ => self.opened(array, user),
         }
     }
 
     /// Whatever is done for a job outside shadow mode: what comes of its wait is no more what comes without Surgent.
-    fn leave_shadow(&mut self, told: &Told) {
+    fn leave_shadow(&mut self, told: &Told, at: UnixTime) {
         if let Told::Waits { urgent, .. }
         | Told::Plan { urgent, .. }
         | Told::Wait { urgent }
-        | Told::NoSet { urgent }
+        | Told::NoSet { urgent, .. }
         | Told::Started { urgent, .. }
         | Told::Withdrawn { urgent } = told
         {
-            self.close(*urgent, Fate::ModeChanged);
+            self.close(*urgent, Fate::ModeChanged, at);
         }
     }
 }
@@ -364,13 +183,12 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::units::Seconds;
 
     fn line(at: i64, kind: &str, fields: &str) -> Line {
         let shadow = r#""shadow":true"#;
-        Line::parse(&format!(
-            r#"{{"v":1,"at":{at},{shadow},"kind":"{kind}","new":[],{fields}}}"#
-        ))
-        .unwrap()
+        let text = format!(r#"{{"v":1,"at":{at},{shadow},"kind":"{kind}","new":[],{fields}}}"#);
+        Line::parse(text.as_bytes()).unwrap()
     }
 
     fn plan(at: i64, urgent: u32, victims: &[u32]) -> Line {
@@ -388,7 +206,9 @@ mod tests {
         line(
             at,
             "plan",
-            &format!(r#""urgent":{urgent},"ready_s":20.0,"victims":[{victims}]"#),
+            &format!(
+                r#""urgent":{urgent},"nodes":["n1","n{at}"],"cost_gpu_s":9.0,"ready_s":20.0,"victims":[{victims}]"#
+            ),
         )
     }
 
@@ -405,6 +225,10 @@ mod tests {
         line(at, "started", &fields)
     }
 
+    fn fate(job: &UrgentJob) -> Option<Fate> {
+        job.fate.map(|(fate, _)| fate)
+    }
+
     #[test]
     fn the_first_plan_counts_however_often_it_is_made_anew() {
         let summary: Summary = [
@@ -416,7 +240,7 @@ mod tests {
             started(700, 3, "", 601.0),
             started(710, 4, "", 0.0),
             waits(800, 5, 1),
-            line(801, "no_set", r#""urgent":5"#),
+            line(801, "no_set", r#""urgent":5,"protected":{"cannot_save":2}"#),
             line(900, "withdrawn", r#""urgent":5"#),
             waits(1000, 6, 1),
         ]
@@ -425,12 +249,18 @@ mod tests {
         let [planned, at_once, in_vain, left] = &summary.urgent[..] else {
             panic!("{:?}", summary.urgent);
         };
-        assert_eq!((planned.plans, planned.fate), (2, Fate::Started));
+        assert_eq!((planned.changed, fate(planned)), (1, Some(Fate::Started)));
         assert_eq!(planned.foreseen_wait_s(), Some(Seconds(23.0)));
         assert_eq!(planned.waited_s, [Seconds(601.0)]);
-        assert_eq!((at_once.submit, at_once.fate), (None, Fate::Started));
-        assert_eq!((in_vain.no_set, in_vain.fate), (true, Fate::Withdrawn));
-        assert_eq!(left.fate, Fate::Waits);
+        assert_eq!((at_once.submit, fate(at_once)), (None, Some(Fate::Started)));
+        assert_eq!(
+            (in_vain.outcome, in_vain.protected["cannot_save"], fate(in_vain)),
+            (Outcome::NoSet, 2, Some(Fate::Withdrawn))
+        );
+        let now = UnixTime(2000);
+        assert_eq!(planned.real_wait_s(now), Some(Seconds(601.0)));
+        assert_eq!(in_vain.real_wait_s(now), Some(Seconds(101.0)));
+        assert_eq!((fate(left), left.real_wait_s(now)), (None, Some(Seconds(1001.0))));
         assert_eq!(
             summary.totals(),
             Totals {
@@ -440,7 +270,9 @@ mod tests {
                 others_end: 0,
                 no_set: 1,
                 victims: 2,
+                runs_stopped: 2,
                 jobs_stopped: 2,
+                cost_gpu_s: 9.0,
                 // Weights do not count: 4 GPUs for 90 s, twice.
                 lost_gpu_h: 0.2,
             }
@@ -457,19 +289,24 @@ mod tests {
             plan(109, 17, &[3]),
             started(200, 18, r#""task":"17_0","#, 101.0),
             started(300, 17, r#""task":"17_1","#, 201.0),
+            // Not seen to wait.
+            started(310, 19, r#""task":"17_2","#, 211.0),
         ]
         .into_iter()
         .collect();
         assert_eq!(summary.urgent.len(), 1);
         let job = &summary.urgent[0];
-        assert_eq!((job.started, job.fate), (2, Fate::Started));
-        let victims = job.plan.iter().flat_map(|plan| &plan.victims);
-        assert_eq!(victims.map(|victim| victim.job.0).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!((job.started, job.changed, fate(job)), (3, 1, Some(Fate::Started)));
+        assert_eq!(job.real_wait_s(UnixTime(2000)), Some(Seconds(101.0)));
+        let plan = job.plan.as_ref().unwrap();
+        let victims: Vec<u32> = plan.victims.iter().map(|victim| victim.job.0).collect();
+        assert_eq!((victims, plan.cost_gpu_s), (vec![1, 2], 18.0));
+        assert_eq!(plan.nodes, ["n1", "n101"]);
     }
 
     #[test]
     fn what_happens_outside_shadow_mode_is_only_counted() {
-        let on = |text: &str| Line::parse(text).unwrap();
+        let on = |text: &str| Line::parse(text.as_bytes()).unwrap();
         let summary: Summary = [
             waits(100, 3, 1),
             on(r#"{"v":1,"at":120,"kind":"asked","urgent":3,"job":1}"#),
@@ -478,37 +315,32 @@ mod tests {
         ]
         .into_iter()
         .collect();
-        assert_eq!(summary.urgent[0].fate, Fate::ModeChanged);
+        assert_eq!(fate(&summary.urgent[0]), Some(Fate::ModeChanged));
         assert_eq!((summary.lines, summary.lines_on, summary.lines_lost), (1, 2, 12));
         assert_eq!(summary.totals().starts, 0);
     }
 
     #[test]
-    fn what_the_audit_writes_can_be_read() {
-        use crate::policy::audit::{Entry, Event};
-        let entry = Entry {
-            at: UnixTime(9),
-            shadow: true,
-            event: Event::Waits {
-                urgent: JobId(3),
-                user: None,
-                partitions: Vec::new(),
-                min_nodes: 2,
-                tasks: 1,
-                het: None,
-                submit: UnixTime(8),
-            },
+    fn what_is_told_of_nobody_counts_until_there_is_a_plan() {
+        let no_set = || line(103, "no_set", r#""urgent":3,"protected":{}"#);
+        let others = || line(104, "wait", r#""urgent":3"#);
+        let outcome = |lines: Vec<Line>| Summary::from_iter(lines).urgent[0].outcome;
+        assert_eq!(outcome(vec![waits(100, 3, 1)]), Outcome::NotNeeded);
+        assert_eq!(outcome(vec![no_set(), others()]), Outcome::OthersEnd);
+        assert_eq!(outcome(vec![others(), no_set()]), Outcome::NoSet);
+        assert_eq!(
+            outcome(vec![others(), plan(105, 3, &[1]), no_set()]),
+            Outcome::Plan
+        );
+    }
+
+    #[test]
+    fn a_job_of_which_only_the_end_is_told_counts_once() {
+        let gone = || line(900, "withdrawn", r#""urgent":5"#);
+        let summary: Summary = [gone(), gone()].into_iter().collect();
+        let [job] = &summary.urgent[..] else {
+            panic!("{:?}", summary.urgent);
         };
-        let line = Line::parse(&entry.line().unwrap()).unwrap();
-        assert!(line.shadow && matches!(line.told, Told::Waits { tasks: 1, .. }));
-        for bad in [
-            "",
-            "{}",
-            "[]",
-            r#"{"at":1,"kind":"plan"}"#,
-            r#"{"at":"x","kind":"a"}"#,
-        ] {
-            assert!(Line::parse(bad).is_err(), "{bad}");
-        }
+        assert_eq!((job.submit, fate(job)), (None, Some(Fate::Withdrawn)));
     }
 }

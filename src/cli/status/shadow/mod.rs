@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `surgent status --shadow`: what Surgent would have done, and how long urgent jobs waited without it.
 
-pub(in crate::cli) mod read;
 mod since;
 mod story;
 mod text;
@@ -9,16 +8,17 @@ mod text;
 pub(super) use since::Since;
 
 use super::Args;
+use crate::cli::audit_file;
 use crate::cli::cluster::Known;
 use crate::cli::files;
 use crate::cli::screen::Screen;
+use crate::policy::audit::summary::{self, Summary};
 use crate::policy::units::{Seconds, UnixTime};
 use crate::slurm::command::Environment;
 use crate::slurm::config::Config;
 use serde::Serialize;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
-use story::{End, Outcome, Stories, Story};
+use story::{End, Story};
 
 /// The version of the JSON. It changes when a field changes its meaning, not when one is added.
 const VERSION: u32 = 1;
@@ -39,13 +39,13 @@ struct Report {
 /// All urgent jobs together.
 #[derive(Debug, Default, PartialEq, Serialize)]
 struct Totals {
-    urgent: usize,
+    urgent: u64,
     /// For whom somebody would have made way.
-    with_plan: usize,
+    with_plan: u64,
     /// For whom no set of jobs would have helped.
-    without_set: usize,
+    without_set: u64,
     /// Runs of jobs that would have been stopped.
-    victims: usize,
+    victims: u64,
     cost_gpu_s: f64,
     /// Of those that started and for whom there was a plan, at the median: how long they waited, and would have.
     waited_s: Option<Seconds>,
@@ -60,15 +60,23 @@ pub(super) fn show(args: &Args, environment: &Environment, screen: &Screen) -> R
     };
     let now = jiff::Timestamp::now();
     let (from, until) = (args.since.before(now)?, UnixTime(now.as_second()));
-    let stories = read::read(&file, from)?;
-    let notes = notes(&stories);
-    let urgent = stories.until(until);
+    let mut unreadable = 0;
+    // Of a file that a crash has cut, what can be read counts.
+    let summary = audit_file::shadow(&file, from, &mut |_| {
+        unreadable += 1;
+        Ok(())
+    })?;
+    let notes = notes(&summary, unreadable);
+    let totals = summary.totals();
+    let jobs = summary.urgent.into_iter();
+    let mut urgent: Vec<Story> = jobs.map(|job| Story::of(job, until)).collect();
+    urgent.sort_by_key(|story| story.job);
     let report = Report {
         version: VERSION,
         file,
         from,
         until,
-        totals: Totals::of(&urgent),
+        totals: Totals::of(&totals, &urgent),
         notes,
         urgent,
     };
@@ -93,7 +101,7 @@ fn site_file(args: &Args, environment: &Environment) -> Result<PathBuf, String> 
     Ok(PathBuf::from(folder).join(settings.audit.file))
 }
 
-fn notes(stories: &Stories) -> Vec<String> {
+fn notes(summary: &Summary, unreadable: u64) -> Vec<String> {
     let mut notes = Vec::new();
     let mut note = |count: u64, what: &str| {
         if count > 0 {
@@ -101,35 +109,29 @@ fn notes(stories: &Stories) -> Vec<String> {
         }
     };
     note(
-        stories.not_shadow,
+        summary.lines_on,
         "events are not counted, as Surgent was not in shadow mode",
     );
     note(
-        stories.lost,
+        summary.lines_lost,
         "events are missing, as slurmctld could not write them",
     );
-    note(stories.unreadable, "lines cannot be read");
+    note(unreadable, "lines cannot be read");
     notes
 }
 
 impl Totals {
-    fn of(stories: &[Story]) -> Self {
-        let plans = || stories.iter().filter_map(|story| story.plan.as_ref());
-        let runs: BTreeSet<_> = plans()
-            .flat_map(|plan| &plan.victims)
-            .map(|victim| (victim.job, victim.start))
-            .collect();
+    fn of(totals: &summary::Totals, stories: &[Story]) -> Self {
         let compared = || {
             let started = stories.iter().filter(|story| story.end == End::Started);
             started.filter_map(|story| Some((story.waited_s?, story.plan.as_ref()?.waited_s?)))
         };
-        let count = |outcome| stories.iter().filter(|story| story.outcome == outcome).count();
         Self {
-            urgent: stories.len(),
-            with_plan: count(Outcome::Plan),
-            without_set: count(Outcome::NoSet),
-            victims: runs.len(),
-            cost_gpu_s: plans().map(|plan| plan.cost_gpu_s).sum(),
+            urgent: totals.urgent,
+            with_plan: totals.planned,
+            without_set: totals.no_set,
+            victims: totals.runs_stopped,
+            cost_gpu_s: totals.cost_gpu_s,
             waited_s: Seconds::median(compared().map(|(waited_s, _)| waited_s).collect()),
             would_have_waited_s: Seconds::median(compared().map(|(_, would_s)| would_s).collect()),
         }

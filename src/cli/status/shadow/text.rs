@@ -2,10 +2,11 @@
 //! The screen of `--shadow`.
 
 use super::Report;
-use super::story::{End, Outcome, Story};
+use super::story::{End, Story};
 use crate::cli::screen::{Screen, local};
 use crate::cli::table::{Kind, Table};
 use crate::cli::words::{gpu_time, names, span};
+use crate::policy::audit::summary::Outcome;
 use crate::policy::units::Seconds;
 use console::Style;
 
@@ -64,7 +65,7 @@ fn table(stories: &[Story]) -> Table {
                 &story.user.map_or_else(dash, |user| user_name(user.0)),
                 &waited(story),
                 &plan.and_then(|plan| plan.waited_s).map_or_else(dash, span),
-                &plan.map_or_else(dash, |plan| gpu_time(plan.cost_gpu_s)),
+                &plan.map_or_else(dash, |plan| gpu_time(plan.foreseen.cost_gpu_s)),
                 &outcome(story),
             ],
             Style::new(),
@@ -87,7 +88,12 @@ fn waited(story: &Story) -> String {
 fn outcome(story: &Story) -> String {
     match (&story.plan, story.outcome) {
         (Some(plan), _) => {
-            let victims: Vec<String> = plan.victims.iter().map(|victim| victim.job.to_string()).collect();
+            let victims: Vec<String> = plan
+                .foreseen
+                .victims
+                .iter()
+                .map(|victim| victim.job.to_string())
+                .collect();
             names(&victims)
         }
         (None, Outcome::NoSet) => {
