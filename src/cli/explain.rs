@@ -9,15 +9,13 @@ mod text;
 use super::audit_file::each_line;
 use super::cluster::{Cluster, Source};
 use super::job_name::JobName;
+use super::output;
 use super::plan;
 use super::screen::Screen;
-use crate::monitor;
 use crate::policy::ids::JobId;
 use crate::policy::units::UnixTime;
 use crate::slurm::command::Environment;
 use history::History;
-use report::Explanation;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -64,17 +62,7 @@ Examples:
   surgent explain --snapshot docs/examples/snapshot.json 104";
 
 pub(super) fn main(args: &Args) -> ExitCode {
-    match answer(args) {
-        Ok(text) => {
-            // A reader that has seen enough, such as head, is no fault.
-            let _ = std::io::stdout().write_all(text.as_bytes());
-            ExitCode::SUCCESS
-        }
-        Err(sentence) => {
-            monitor::say(&sentence);
-            ExitCode::FAILURE
-        }
-    }
+    output::end(answer(args))
 }
 
 fn answer(args: &Args) -> Result<String, String> {
@@ -97,9 +85,7 @@ fn answer(args: &Args) -> Result<String, String> {
     if !args.json {
         return Ok(text::describe(&explanation, &cluster, &Screen::new(None, false)));
     }
-    let json = serde_json::to_string_pretty::<Explanation>(&explanation);
-    json.map(|json| json + "\n")
-        .map_err(|error| format!("the explanation cannot be written as JSON: {error}"))
+    output::json("the explanation", &explanation)
 }
 
 fn unknown(args: &Args) -> String {

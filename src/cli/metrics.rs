@@ -4,11 +4,11 @@
 mod exposition;
 mod families;
 
+use super::output;
 use crate::host::metrics::{MetricsFile, replace};
-use crate::monitor;
 use crate::slurm::command::Environment;
 use crate::slurm::config::Config;
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -39,22 +39,19 @@ Example:
   surgent metrics --output /var/lib/prometheus/node-exporter/surgent.prom";
 
 pub(super) fn main(args: &Args) -> ExitCode {
-    let done = text(args.state_dir.as_deref()).and_then(|text| give(&text, args.output.as_deref()));
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(sentence) => {
-            monitor::say(&sentence);
-            ExitCode::FAILURE
-        }
+    output::end(answer(args))
+}
+
+/// What is to be printed: nothing where it was written into a file.
+fn answer(args: &Args) -> Result<String, String> {
+    let text = text(args.state_dir.as_deref())?;
+    match &args.output {
+        Some(file) => write(file, &text).map(|()| String::new()),
+        None => Ok(text),
     }
 }
 
-fn give(text: &str, output: Option<&Path>) -> Result<(), String> {
-    let Some(path) = output else {
-        // A reader that has seen enough, such as head, is no fault.
-        let _ = io::stdout().write_all(text.as_bytes());
-        return Ok(());
-    };
+fn write(path: &Path, text: &str) -> Result<(), String> {
     let cannot = |why: String| format!("{} cannot be written: {why}", path.display());
     // What is renamed over a device is its end.
     if std::fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file()) {

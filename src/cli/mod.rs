@@ -11,6 +11,7 @@ mod files;
 mod follow;
 mod job_name;
 mod metrics;
+mod output;
 mod plan;
 mod progress;
 mod replay;

@@ -9,6 +9,7 @@ pub(super) mod text;
 pub(super) mod verdict;
 
 use super::job_name::JobName;
+use super::output;
 use super::words::visible;
 use crate::monitor;
 use crate::policy::book::Book;
@@ -21,7 +22,6 @@ use crate::policy::step::step_and_tell;
 use options::Submission;
 use question::{AsIf, Question};
 use serde::Serialize;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use verdict::{Standing, Verdict};
@@ -100,17 +100,7 @@ pub(super) fn main(args: &Args) -> ExitCode {
         monitor::say(fault);
         return ExitCode::from(2);
     }
-    match answer(args) {
-        Ok(text) => {
-            // A reader that has seen enough, such as head, is no fault.
-            let _ = std::io::stdout().write_all(text.as_bytes());
-            ExitCode::SUCCESS
-        }
-        Err(sentence) => {
-            monitor::say(&sentence);
-            ExitCode::FAILURE
-        }
-    }
+    output::end(answer(args))
 }
 
 fn answer(args: &Args) -> Result<String, String> {
@@ -153,9 +143,7 @@ fn answer(args: &Args) -> Result<String, String> {
         notes: &cluster.notes,
         ..first
     });
-    let json = serde_json::to_string_pretty(&first);
-    json.map(|json| json + "\n")
-        .map_err(|error| format!("the plan cannot be written as JSON: {error}"))
+    output::json("the plan", &first)
 }
 
 /// What the planner would decide for `id`: of several tasks of an array for each; never empty.

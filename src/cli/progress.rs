@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `surgent progress`
 
+use super::output;
 use crate::monitor;
 use crate::policy::directives::EPOCHS_MAX;
 use crate::progress::pattern::Pattern;
 use crate::progress::{Reader, Reading};
 use std::fs::File;
-use std::io::{self, Read, Write as _};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -54,13 +55,10 @@ pub(super) fn main(args: &Args) -> ExitCode {
         }
     };
     let text = match args.json {
-        true => {
-            serde_json::to_string_pretty(&reading).map_or_else(|error| error.to_string(), |json| json + "\n")
-        }
+        true => output::json("the reading", &reading).unwrap_or_else(|sentence| sentence),
         false => describe(&reading),
     };
-    // A reader that has seen enough, such as head, is no fault.
-    let _ = io::stdout().write_all(text.as_bytes());
+    output::print(&text);
     match reading.format {
         Some(_) => ExitCode::SUCCESS,
         None => ExitCode::FAILURE,

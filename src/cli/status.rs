@@ -11,12 +11,12 @@ mod text;
 mod watch;
 
 use super::cluster::Cluster;
+use super::output;
 use super::screen::Screen;
-use crate::monitor;
 use crate::slurm::command::Environment;
 use choose::{Filter, Order};
 use report::State;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -105,20 +105,16 @@ Examples:
 
 pub(super) fn main(args: &Args) -> ExitCode {
     let shown = match (args.shadow, args.watch) {
-        (true, _) => shadow::show(args, &environment(), &screen()).map(print),
+        (true, _) => shadow::show(args, &environment(), &screen()),
         (false, Some(every_s)) => {
             let args = args.clone();
-            watch::watch(every_s, Arc::new(move |screen: &Screen| show(&args, screen)))
+            let watched = watch::watch(every_s, Arc::new(move |screen: &Screen| show(&args, screen)));
+            // It has been shown already.
+            watched.map(|()| String::new())
         }
-        (false, None) => show(args, &screen()).map(print),
+        (false, None) => show(args, &screen()),
     };
-    match shown {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(sentence) => {
-            monitor::say(&sentence);
-            ExitCode::FAILURE
-        }
-    }
+    output::end(shown)
 }
 
 fn environment() -> Environment {
@@ -132,11 +128,6 @@ fn screen() -> Screen {
         .then(|| terminal.size_checked())
         .flatten();
     Screen::new(size.map(|(_, columns)| columns), console::colors_enabled())
-}
-
-fn print(text: String) {
-    // A reader that has seen enough, such as head, is no fault.
-    let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
 /// What is to be seen now.
@@ -172,11 +163,11 @@ fn show(args: &Args, screen: &Screen) -> Result<String, String> {
     if args.urgent {
         report.training.clear();
     }
-    let json = match args.watch {
+    match args.watch {
         // One line each, so that a reader knows where one ends.
-        Some(_) => serde_json::to_string(&report),
-        None => serde_json::to_string_pretty(&report),
-    };
-    json.map(|json| json + "\n")
-        .map_err(|error| format!("the status cannot be written as JSON: {error}"))
+        Some(_) => serde_json::to_string(&report)
+            .map(|json| json + "\n")
+            .map_err(|error| format!("the status cannot be written as JSON: {error}")),
+        None => output::json("the status", &report),
+    }
 }

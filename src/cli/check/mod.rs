@@ -7,13 +7,13 @@ mod plugins;
 mod safety;
 mod slurm_conf;
 
+use super::output;
 use crate::slurm::command::Environment;
 use crate::slurm::config::Config;
 use finding::{Finding, Level};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
-use std::io::Write as _;
 use std::process::ExitCode;
 
 /// The clocks may differ by so much; scontrol shows slurmctld's in whole seconds.
@@ -71,12 +71,11 @@ pub(super) fn main(args: &Args) -> ExitCode {
                 worst,
                 findings: &findings,
             };
-            serde_json::to_string_pretty(&printed).map_or_else(|error| error.to_string(), |json| json + "\n")
+            output::json("the findings", &printed).unwrap_or_else(|sentence| sentence)
         }
         false => described(&findings, args.all),
     };
-    // A reader that has seen enough is no fault.
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    output::print(&text);
     ExitCode::from(match worst {
         Level::Ok | Level::Note => 0,
         Level::Warning => 1,

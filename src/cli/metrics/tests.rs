@@ -5,6 +5,7 @@ use crate::policy::metrics::{Counters, FORM, LookTimes, Metrics, State, Tally};
 use crate::policy::settings::Mode;
 use crate::policy::units::{Seconds, UnixTime};
 use prometheus_parse::{Scrape, Value};
+use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 fn metrics() -> Metrics {
@@ -151,7 +152,7 @@ fn a_file_of_metrics_is_replaced_as_a_whole_or_stays() {
             state_dir: Some(state_dir.clone()),
             output: Some(output.to_owned()),
         };
-        text(args.state_dir.as_deref()).and_then(|text| give(&text, args.output.as_deref()))
+        answer(&args)
     };
     std::fs::write(&output, "old").unwrap();
     let sentence = run(&output).unwrap_err();

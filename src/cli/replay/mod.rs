@@ -6,7 +6,7 @@ mod page;
 mod shadow;
 mod text;
 
-use super::files;
+use super::{files, output};
 use crate::monitor;
 use crate::policy::settings::Settings;
 use crate::replay::figures::Figures;
@@ -22,7 +22,7 @@ use signal_hook::consts::SIGINT;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::{File, OpenOptions};
-use std::io::{BufReader, Write as _};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -156,21 +156,15 @@ pub(super) fn main(args: &Args) -> ExitCode {
         monitor::say(&format!("{}: {error}", file.display()));
         return ExitCode::FAILURE;
     }
-    let text = match args.json {
-        true => match serde_json::to_string_pretty(&report) {
-            Ok(json) => json + "\n",
-            Err(error) => {
-                monitor::say(&format!("the figures cannot be written as JSON: {error}"));
-                return ExitCode::FAILURE;
-            }
-        },
-        false => text::describe(&report),
+    let answer = match args.json {
+        true => output::json("the figures", &report),
+        false => Ok(text::describe(&report)),
     };
-    // A reader that has seen enough, such as head, is no fault.
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    match report.is_partial {
+    let is_partial = answer.is_ok() && report.is_partial;
+    let code = output::end(answer);
+    match is_partial {
         true => ExitCode::from(130),
-        false => ExitCode::SUCCESS,
+        false => code,
     }
 }
 

@@ -11,6 +11,7 @@ use super::Args;
 use crate::cli::audit_file;
 use crate::cli::cluster::Known;
 use crate::cli::files;
+use crate::cli::output;
 use crate::cli::screen::Screen;
 use crate::policy::audit::summary::{self, Summary};
 use crate::policy::units::{Seconds, UnixTime};
@@ -83,9 +84,7 @@ pub(super) fn show(args: &Args, environment: &Environment, screen: &Screen) -> R
     if !args.json {
         return Ok(text::describe(&report, screen));
     }
-    let json = serde_json::to_string_pretty(&report);
-    json.map(|json| json + "\n")
-        .map_err(|error| format!("the status cannot be written as JSON: {error}"))
+    output::json("the status", &report)
 }
 
 /// The audit file of this cluster.

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! How subcommands give their answers.
+
+use crate::monitor;
+use serde::Serialize;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+/// Writes `text` to standard output. A reader that has seen enough, such as head, is no fault.
+pub(super) fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// Prints an answer, or says why there is none.
+pub(super) fn end(answer: Result<String, String>) -> ExitCode {
+    match answer {
+        Ok(text) => {
+            print(&text);
+            ExitCode::SUCCESS
+        }
+        Err(sentence) => {
+            monitor::say(&sentence);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// `value` as JSON for people's eyes, too; `what` is what the sentence calls it where that fails.
+///
+/// # Errors
+///
+/// A sentence; none is known to happen.
+pub(super) fn json(what: &str, value: &impl Serialize) -> Result<String, String> {
+    serde_json::to_string_pretty(value)
+        .map(|json| json + "\n")
+        .map_err(|error| format!("{what} cannot be written as JSON: {error}"))
+}
