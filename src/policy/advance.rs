@@ -90,6 +90,13 @@ pub fn same_run<'a>(facts: &'a Facts, asked: &Asked) -> Option<&'a RunningJob> {
         .filter(|job| job.start == asked.start && !job.traits.completing)
 }
 
+/// When who was asked had saved: as the book has it, or as the job says itself by now.
+pub fn saved(facts: &Facts, asked: &Asked) -> Option<UnixTime> {
+    asked
+        .saved
+        .or_else(|| same_run(facts, asked).and_then(|job| asked.saved_by(job)))
+}
+
 /// Whom the gate lets through, if it is open.
 pub fn behind_gate(campaign: &Campaign, facts: &Facts) -> Vec<(JobId, UnixTime)> {
     campaign
@@ -150,8 +157,10 @@ impl<'a> Advance<'a> {
                 continue;
             };
             asked.was_behind_gate = false;
-            if asked.saved.is_none() && asked.saved_by(job).is_some() {
-                asked.saved = asked.saved_by(job);
+            if asked.saved.is_none()
+                && let Some(saved) = asked.saved_by(job)
+            {
+                asked.saved = Some(saved);
                 campaign.missed.retain(|missed| *missed != asked.job);
                 self.actions
                     .push(Action::Say(notes::saved(asked, campaign.urgent)));

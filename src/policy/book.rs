@@ -42,17 +42,13 @@ impl Book {
     /// show whether its victims have gone.
     pub fn after_restart(mut self) -> Self {
         for campaign in &mut self.campaigns {
-            if campaign.phase != Phase::Saving {
-                campaign
-                    .victims
-                    .iter_mut()
-                    .for_each(|asked| asked.interrupted = true);
+            let was_open = matches!(campaign.phase, Phase::Open { .. } | Phase::Requeued { .. });
+            for asked in &mut campaign.victims {
+                asked.interrupted |= campaign.phase != Phase::Saving;
+                asked.was_behind_gate |= was_open;
             }
-            if let Phase::Open { .. } | Phase::Requeued { .. } = campaign.phase {
+            if was_open {
                 campaign.phase = Phase::Saving;
-                for asked in &mut campaign.victims {
-                    asked.was_behind_gate = true;
-                }
             }
         }
         self
@@ -65,16 +61,11 @@ impl Book {
     /// Of a clock that was put back slurmd knows nothing: until it shows the old time again, slurmd takes the credential of a
     /// new run for one that it has revoked, and ends the job.
     pub fn clock_stepped(&mut self, by_s: i64, now: UnixTime) {
-        let before = now
-            .0
-            .saturating_sub(by_s)
-            .min(now.0.saturating_add(REQUEUE_DELAY_S));
-        let before = UnixTime(before);
-        self.restart_after = self
-            .restart_after
-            .into_iter()
-            .chain((by_s < 0).then_some(before))
-            .max();
+        if by_s < 0 {
+            let back_s = by_s.saturating_neg().min(REQUEUE_DELAY_S);
+            let before = UnixTime(now.0.saturating_add(back_s));
+            self.restart_after = self.restart_after.max(Some(before));
+        }
         let shift = |time: &mut UnixTime| time.0 = time.0.saturating_add(by_s);
         for fitting in self.fitting.values_mut() {
             shift(&mut fitting.since);

@@ -51,6 +51,12 @@ impl Facts {
         self.nodes.get(at)
     }
 
+    /// The names of these nodes, in their order; of one that is not there, none.
+    pub fn node_names(&self, nodes: impl IntoIterator<Item = NodeIndex>) -> Vec<String> {
+        let nodes = nodes.into_iter().filter_map(|index| self.node(index));
+        nodes.map(|node| node.name.clone()).collect()
+    }
+
     /// The running job with this id.
     pub fn job(&self, id: JobId) -> Option<&RunningJob> {
         let at = self.running.binary_search_by_key(&id, |job| job.id).ok()?;

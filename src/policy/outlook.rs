@@ -12,6 +12,12 @@ use std::cell::OnceCell;
 /// The ways in which a job may be stopped, each with what it costs.
 pub type PricedWays = SmallVec<[(SaveWay, Cost); 2]>;
 
+/// What the cheapest of these ways costs.
+pub fn cheapest(ways: &PricedWays) -> Option<&Cost> {
+    let costs = ways.iter().map(|(_, cost)| cost);
+    costs.min_by(|a, b| a.total_gpu_s().total_cmp(&b.total_gpu_s()))
+}
+
 /// Facts and settings, and what follows from them whoever is urgent. All of that is worked out when it is first asked for,
 /// and then kept.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use crate::policy::cost::Cost;
 use crate::policy::eligibility::{Measure, Refusal, Rule, SaveWay, all_rules};
 use crate::policy::facts::{Facts, RunningJob};
 use crate::policy::ids::JobId;
-use crate::policy::outlook::Outlook;
+use crate::policy::outlook::{Outlook, cheapest};
 use crate::policy::settings::Settings;
 use crate::policy::units::{Seconds, UnixTime};
 use serde::Serialize;
@@ -143,12 +143,8 @@ pub(super) fn exposure(job: &RunningJob, facts: &Facts, book: &Book, settings: &
         .iter()
         .enumerate()
         .filter_map(|(at, ways)| {
-            let ways = ways.as_ref().ok()?;
-            let least = ways
-                .iter()
-                .map(|(_, cost)| cost.total_gpu_s())
-                .min_by(f64::total_cmp)?;
-            Some((least, at))
+            let least = cheapest(ways.as_ref().ok()?)?;
+            Some((least.total_gpu_s(), at))
         })
         .collect();
     costs.sort_by(|a, b| a.0.total_cmp(&b.0));

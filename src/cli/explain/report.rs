@@ -7,11 +7,10 @@ use crate::cli::cluster::Cluster;
 use crate::cli::plan::verdict::Verdict;
 use crate::cli::plan::verdicts;
 use crate::cli::who::Who;
-use crate::policy::advance::same_run;
+use crate::policy::advance::saved;
 use crate::policy::cost::Cost;
 use crate::policy::directives::Urgency;
 use crate::policy::eligibility::due_runtime_s;
-use crate::policy::facts::Facts;
 use crate::policy::ids::{JobId, UserId};
 use crate::policy::party::Party;
 use crate::policy::record::Record;
@@ -179,12 +178,9 @@ fn nodes(cluster: &Cluster, id: JobId) -> Option<String> {
     if let Some(seen) = cluster.seen.job(id) {
         return Some(seen.nodes.clone()).filter(|nodes| !nodes.is_empty());
     }
-    let holdings = &cluster.seen.facts.job(id)?.holdings;
-    let names = holdings
-        .iter()
-        .filter_map(|holding| cluster.seen.facts.node(holding.node));
-    let names: Vec<&str> = names.map(|node| node.name.as_str()).collect();
-    Some(names.join(","))
+    let facts = &cluster.seen.facts;
+    let holdings = facts.job(id)?.holdings.iter();
+    Some(facts.node_names(holdings.map(|holding| holding.node)).join(","))
 }
 
 fn outlook(cluster: &Cluster, id: JobId) -> Vec<Outcome> {
@@ -192,15 +188,10 @@ fn outlook(cluster: &Cluster, id: JobId) -> Vec<Outcome> {
     let mut copy = facts.clone();
     let verdicts = verdicts(&mut copy, cluster.book.clone(), cluster.settings.clone(), id);
     let outcomes = verdicts.into_iter().map(|verdict| Outcome {
-        node_names: names(facts, &verdict),
+        node_names: facts.node_names(verdict.nodes().iter().copied()),
         verdict,
     });
     outcomes.collect()
-}
-
-fn names(facts: &Facts, verdict: &Verdict) -> Vec<String> {
-    let nodes = verdict.nodes().iter().filter_map(|node| facts.node(*node));
-    nodes.map(|node| node.name.clone()).collect()
 }
 
 /// Who is asked to make way for `urgent`.
@@ -224,9 +215,7 @@ fn all_asked(cluster: &Cluster) -> impl Iterator<Item = Awaited> {
             urgent: campaign.urgent,
             asked: asked.asked,
             deadline: asked.deadline,
-            saved: asked
-                .saved
-                .or_else(|| same_run(facts, asked).and_then(|job| asked.saved_by(job))),
+            saved: saved(facts, asked),
             saves: asked.signal.is_some(),
         })
     })

@@ -5,18 +5,17 @@
 use super::report::{Plan, Report, Stage, State, Training, Urgent, VERSION, Victim, VictimState};
 use crate::cli::cluster::Cluster;
 use crate::cli::who::Who;
-use crate::policy::advance::same_run;
+use crate::policy::advance::{same_run, saved};
 use crate::policy::belief::Belief;
 use crate::policy::book::{Asked, Campaign, Phase, Stance};
 use crate::policy::demand::Demand;
 use crate::policy::directives::{self, Directives};
 use crate::policy::eligibility::Refusal;
 use crate::policy::facts::{Facts, RunningJob, WaitingJob};
-use crate::policy::ids::{JobId, NodeIndex};
-use crate::policy::outlook::{Outlook, PricedWays};
+use crate::policy::ids::JobId;
+use crate::policy::outlook::{Outlook, PricedWays, cheapest};
 use crate::policy::party::Party;
 use crate::policy::record::Record;
-use crate::policy::units::UnixTime;
 use crate::slurm::show::SeenJob;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,12 +50,6 @@ fn who(cluster: &Cluster, job: JobId) -> Who {
     seen.or_else(running).unwrap_or_else(|| Who::unknown(job))
 }
 
-/// Names, as far as they are known.
-fn names(facts: &Facts, nodes: impl IntoIterator<Item = NodeIndex>) -> Vec<String> {
-    let nodes = nodes.into_iter().filter_map(|index| facts.node(index));
-    nodes.map(|node| node.name.clone()).collect()
-}
-
 fn waiting(cluster: &Cluster) -> impl Iterator<Item = Urgent> {
     let facts = &cluster.seen.facts;
     let mut parties = Party::all(facts);
@@ -83,7 +76,9 @@ fn waiting(cluster: &Cluster) -> impl Iterator<Item = Urgent> {
             start: None,
             node_count: party.components().iter().map(|job| job.request.min_nodes).sum(),
             gpus: party.components().iter().map(|job| gpus(job)).sum(),
-            nodes: campaign.map_or_else(Vec::new, |campaign| names(facts, campaign.nodes.iter().copied())),
+            nodes: campaign.map_or_else(Vec::new, |campaign| {
+                facts.node_names(campaign.nodes.iter().copied())
+            }),
             tasks: party.tasks(),
             reason: seen.and_then(|seen| seen.reason.clone()),
             hindrance: party.hindrance().filter(|_| party.is_blocked()),
@@ -104,7 +99,7 @@ fn running(cluster: &Cluster) -> impl Iterator<Item = Urgent> {
             start: Some(job.start),
             node_count: node_count(job),
             gpus: facts.gres.total_of(&job.held(), "gpu"),
-            nodes: names(facts, job.holdings.iter().map(|holding| holding.node)),
+            nodes: facts.node_names(job.holdings.iter().map(|holding| holding.node)),
             tasks: 1,
             reason: None,
             hindrance: None,
@@ -121,9 +116,8 @@ fn node_count(job: &RunningJob) -> u32 {
 /// How far a campaign is, by its phase and what the facts show: where nobody has the book, the phase is not known.
 fn stage(campaign: &Campaign, facts: &Facts) -> Stage {
     let waits = Party::of(facts, campaign.urgent).is_some();
-    let has_saved = |asked: &Asked| {
-        same_run(facts, asked).is_none_or(|job| asked.ready() || asked.saved_by(job).is_some())
-    };
+    let has_saved =
+        |asked: &Asked| same_run(facts, asked).is_none() || asked.ready() || saved(facts, asked).is_some();
     match campaign.phase {
         Phase::GivenUp { .. } => Stage::GivenUp,
         Phase::Releasing { .. } => Stage::WindingUp,
@@ -141,22 +135,16 @@ fn plan(cluster: &Cluster, campaign: &Campaign) -> Plan {
         state: victim_state(asked, facts),
         asked: asked.asked,
         deadline: asked.deadline,
-        saved: saved(asked, facts),
+        saved: saved(facts, asked),
         signal: asked.signal.map(|signal| signal.to_string()),
     });
     Plan {
         urgent: campaign.urgent,
         stage: stage(campaign, facts),
-        nodes: names(facts, campaign.nodes.iter().copied()),
+        nodes: facts.node_names(campaign.nodes.iter().copied()),
         victims: victims.collect(),
         missed: campaign.missed.clone(),
     }
-}
-
-fn saved(asked: &Asked, facts: &Facts) -> Option<UnixTime> {
-    asked
-        .saved
-        .or_else(|| same_run(facts, asked).and_then(|job| asked.saved_by(job)))
 }
 
 fn victim_state(asked: &Asked, facts: &Facts) -> VictimState {
@@ -167,7 +155,7 @@ fn victim_state(asked: &Asked, facts: &Facts) -> VictimState {
             false => VictimState::Ended,
         };
     }
-    match (asked.stance, saved(asked, facts), asked.signal) {
+    match (asked.stance, saved(facts, asked), asked.signal) {
         (Stance::LetOff, ..) => VictimState::LetOff,
         (Stance::Victim, Some(_), _) => VictimState::Saved,
         (Stance::Victim, None, None) => VictimState::Unasked,
@@ -186,7 +174,7 @@ fn trainings(cluster: &Cluster, silent_too: bool) -> (Vec<Training>, usize) {
         .iter()
         .flat_map(|campaign| campaign.active().map(|asked| (campaign.urgent, asked)))
         .filter(|(_, asked)| same_run(facts, asked).is_some())
-        .map(|(urgent, asked)| (asked.job, (urgent, saved(asked, facts).is_some())))
+        .map(|(urgent, asked)| (asked.job, (urgent, saved(facts, asked).is_some())))
         .collect();
     let jobs = facts
         .running
@@ -230,10 +218,7 @@ fn training(
     let facts = &cluster.seen.facts;
     let told = job.directives.unwrap_or_default();
     let held = job.held();
-    let cheapest = ways.as_ref().ok().and_then(|ways| {
-        let costs = ways.iter().map(|(_, cost)| cost);
-        costs.min_by(|a, b| a.total_gpu_s().total_cmp(&b.total_gpu_s()))
-    });
+    let cheapest = ways.as_ref().ok().and_then(cheapest);
     let progress = belief.progress.as_ref();
     Training {
         who: Who::running(job),

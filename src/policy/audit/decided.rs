@@ -5,7 +5,7 @@ use super::{Chosen, Event, Gist, PlanEvent, PlanWhy, Whose};
 use crate::policy::decision::Decision;
 use crate::policy::eligibility::Refusal;
 use crate::policy::facts::Facts;
-use crate::policy::ids::{JobId, NodeIndex};
+use crate::policy::ids::JobId;
 use crate::policy::plan::{Outcome, Plan, Victim};
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ fn told(plan: &Plan, facts: &Facts) -> PlanEvent {
         urgent: plan.urgent,
         user: waiting.and_then(|job| job.request.user),
         why: PlanWhy::First,
-        nodes: node_names(plan.nodes.iter().copied(), facts),
+        nodes: facts.node_names(plan.nodes.iter().copied()),
         cost_gpu_s: plan.cost_gpu_s,
         ready_s: plan.ready_s,
         victims: plan.victims.iter().map(|victim| chosen(victim, facts)).collect(),
@@ -73,12 +73,6 @@ fn chosen(victim: &Victim, facts: &Facts) -> Chosen {
         cost_gpu_s: victim.cost.total_gpu_s(),
         cost: victim.cost,
     }
-}
-
-/// The names of nodes, in their order.
-pub(super) fn node_names(nodes: impl Iterator<Item = NodeIndex>, facts: &Facts) -> Vec<String> {
-    let nodes = nodes.filter_map(|index| facts.node(index));
-    nodes.map(|node| node.name.clone()).collect()
 }
 
 fn by_rule(refused: &BTreeMap<JobId, Refusal>) -> BTreeMap<String, usize> {

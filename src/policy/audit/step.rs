@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What a step amounts to: found by the book before and after it, the facts that it saw and the decisions that it made.
 
-use super::decided::{Decided, node_names};
+use super::decided::Decided;
 use super::told::{Gist, Told};
 use super::{CalledOffWhy, Event, LeftWay, MissedWhy, PlanWhy, StopWay, Text, Whose};
 use crate::policy::advance::{behind_gate, same_run};
@@ -252,7 +252,9 @@ impl Step<'_> {
                 .record
                 .as_ref()
                 .and_then(|record| Some(job.start - record.first?)),
-            nodes: node_names(job.holdings.iter().map(|holding| holding.node), self.facts),
+            nodes: self
+                .facts
+                .node_names(job.holdings.iter().map(|holding| holding.node)),
         });
         let events = events.collect();
         told.running = urgent.map(|job| (job.id, job.start)).collect();
