@@ -173,3 +173,17 @@ pub struct GresRequest {
     #[serde(default)]
     pub memory_each_mib: u64,
 }
+
+impl GresRequest {
+    /// Adds it to `requests`. Where it is of one model, `any` is the same resource of any model: what one model takes is gone
+    /// for those who want any.
+    pub fn add_to(self, requests: &mut Vec<Self>, any: Option<GresId>) {
+        requests.push(self);
+        requests.extend(any.map(|id| Self {
+            id,
+            cpus_each: 0,
+            memory_each_mib: 0,
+            ..self
+        }));
+    }
+}

@@ -93,16 +93,8 @@ fn gres(view: &abi::surgent_job_view_t, table: &mut GresTable) -> Vec<GresReques
             cpus_by_job: entry.cpus_by_job != 0,
             memory_each_mib: entry.memory_each_mib,
         };
-        requests.push(exact);
-        if model.is_some() {
-            // What one model takes is gone for those who want any.
-            requests.push(GresRequest {
-                id: table.id(&name, None),
-                cpus_each: 0,
-                memory_each_mib: 0,
-                ..exact
-            });
-        }
+        let any = model.map(|_| table.id(&name, None));
+        exact.add_to(&mut requests, any);
     }
     requests
 }

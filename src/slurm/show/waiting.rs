@@ -224,15 +224,8 @@ fn gres_requests(
             cpus_by_job: cpus > 0,
             memory_each_mib: each(memory_each, &kind.name),
         };
-        requests.push(exact);
-        if kind.model.is_some() {
-            requests.push(GresRequest {
-                id: table.id(&kind.name, None),
-                cpus_each: 0,
-                memory_each_mib: 0,
-                ..exact
-            });
-        }
+        let any = kind.model.as_ref().map(|_| table.id(&kind.name, None));
+        exact.add_to(&mut requests, any);
     }
     requests
 }

@@ -60,16 +60,8 @@ pub(super) fn requests(
             cpus_by_job: by_job.is_some(),
             memory_each_mib: memory_each_mib.filter(|_| is_gpu).unwrap_or(0),
         };
-        requests.push(exact);
-        if entry.model.is_some() {
-            // What one model takes is gone for those who want any.
-            requests.push(GresRequest {
-                id: table.id(&entry.name, None),
-                cpus_each: 0,
-                memory_each_mib: 0,
-                ..exact
-            });
-        }
+        let any = entry.model.as_ref().map(|_| table.id(&entry.name, None));
+        exact.add_to(&mut requests, any);
     }
     Ok(requests)
 }
