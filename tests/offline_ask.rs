@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output};
+use surgent::policy::record::Record;
 use surgent::slurm::submit::forms;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/examples/snapshot.json");
@@ -159,6 +160,38 @@ fn a_victim_is_told_for_whom_and_until_when() {
         rule(&explained(&snapshot, "105"), "missed_deadline")["urgent"],
         900
     );
+}
+
+#[test]
+fn of_a_victim_that_waits_already_it_is_not_said_that_it_was_never_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let asked = "surgent{class=normal first=1764390000 ask=900 asked=1764409990 deadline=1764410290}";
+    let snapshot = changed(folder.path(), |snapshot| {
+        let running = snapshot["facts"]["running"].as_array_mut().unwrap();
+        running.retain(|job| job["id"] != 104);
+        let record = Record::read(asked.as_bytes());
+        snapshot["facts"]["parked"] = json!([{"id": 104, "begin": NOW + 100, "completing": false, "wanted": null,
+            "record": record, "admin_comment": asked}]);
+        snapshot["book"] = json!({"campaigns": [{
+            "urgent": 900, "phase": {"name": "open", "since": NOW}, "nodes": [2], "missed": [], "widened": 0, "nudged": 0,
+            "hopeless_since": null,
+            "victims": [{"job": 104, "start": 1_764_390_000, "signal": "USR1@batch", "asked": 1_764_409_990,
+                "deadline": 1_764_410_290, "saved": 1_764_409_995, "stance": "victim"}]
+        }]});
+    });
+    let told = explain(&snapshot, "104");
+    assert!(told.contains("was asked to make way for job 900"), "{told}");
+    assert!(!told.contains("never asked"), "{told}");
+}
+
+#[test]
+fn who_is_protected_is_not_called_unprotected() {
+    let text = said(&["plan", "--snapshot", EXAMPLE, "-N2", "--gres=gpu:4"]).replace("\n  ", " ");
+    assert!(
+        text.contains("makes it fit (protected there: 1 cannot_save, 1 claimed)"),
+        "{text}"
+    );
+    assert!(text.contains("Protected (cannot_save): 103"), "{text}");
 }
 
 #[test]

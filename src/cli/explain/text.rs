@@ -79,6 +79,7 @@ fn head(told: &Explanation) -> String {
     };
     let quiet = told.outlook.is_empty()
         && told.preempted.is_none()
+        && told.asked.is_none()
         && told.exposure.is_none()
         && told.class == Urgency::Normal;
     let more = if quiet {

@@ -51,7 +51,7 @@ fn describe_outcome(urgent: JobId, outcome: &Outcome) -> String {
             "Job {urgent} fits on what is free; nobody has to make way for it."
         )),
         Outcome::Wait(wait) => fill(&notes::wait(wait)),
-        Outcome::NoSet { refused } => fill(&notes::no_set(urgent, &BTreeMap::new())) + &protected(refused),
+        Outcome::NoSet { refused } => fill(&notes::no_set(urgent, refused)) + &protected(refused),
         Outcome::Stop(plan) => describe_plan(plan),
     }
 }
