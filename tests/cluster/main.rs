@@ -6,6 +6,7 @@
 mod support;
 
 mod admission;
+mod attacks;
 mod audit;
 mod base;
 mod beside;
@@ -21,6 +22,7 @@ mod kept;
 mod latency;
 mod launchers;
 mod layout;
+mod memory;
 mod order;
 mod programs;
 mod reclass;
