@@ -8,6 +8,7 @@ mod allocations;
 mod cluster;
 mod comments;
 mod plans;
+mod shown;
 mod submissions;
 
 use std::hint::black_box;
@@ -21,6 +22,7 @@ fn main() {
     submissions::submissions();
     admissions::admissions();
     plans::plans();
+    shown::shown();
 }
 
 /// The median of several runs.

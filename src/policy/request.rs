@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What a waiting job asks for.
 
+use super::features::Constraint;
 use super::ids::{JobId, NodeIndex, UserId};
 use super::resources::GresId;
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,26 @@ impl Request {
         }
         wishes
     }
+
+    /// Leaves of each choice the sets of its nodes that have what `constraint`, the `--constraint` text, asks for.
+    /// `features` are those of the nodes, in their order, with commas between them.
+    pub fn constrain<Text: AsRef<[u8]>>(&mut self, constraint: &[u8], features: &[(NodeIndex, Text)]) {
+        if !constraint.is_empty() {
+            let constraint = Constraint::parse(&String::from_utf8_lossy(constraint));
+            let choices = std::mem::take(&mut self.choices);
+            // Not understood: no node is known to do.
+            self.choices = constraint.map_or_else(Vec::new, |constraint| {
+                let sets = choices
+                    .iter()
+                    .flat_map(|choice| choice.suitable(&constraint, features));
+                sets.collect()
+            });
+        }
+        // Without any, it may run nowhere; an empty list would stand for "anywhere".
+        if self.choices.is_empty() {
+            self.choices.push(Choice::default());
+        }
+    }
 }
 
 /// One set of nodes that a job may be put on: those of a partition, with the features that it asks for.
@@ -84,6 +105,27 @@ pub struct Choice {
     pub jobs_per_cpu: Option<u32>,
     /// What kinds of nodes there must be among those that it gets.
     pub counted: Vec<Counted>,
+}
+
+impl Choice {
+    /// Each set of its nodes that has the features.
+    fn suitable<Text: AsRef<[u8]>>(
+        &self,
+        constraint: &Constraint,
+        features: &[(NodeIndex, Text)],
+    ) -> impl Iterator<Item = Self> {
+        let has_feature = |node: NodeIndex, name: &str| {
+            let at = features.binary_search_by_key(&node, |entry| entry.0);
+            let text = at.map_or(&[][..], |at| features[at].1.as_ref());
+            text.split(|byte| *byte == b',').any(|one| one == name.as_bytes())
+        };
+        let sets = constraint.suitable(&self.nodes, has_feature);
+        sets.into_iter().map(|set| Self {
+            nodes: set.nodes,
+            counted: set.counted,
+            ..self.clone()
+        })
+    }
 }
 
 /// So many of these nodes there must be.

@@ -17,7 +17,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use wait_timeout::ChildExt;
 
-/// The most that is read from each of the command's outputs.
+/// The most that is read from each of the command's outputs, where nothing else is said.
 pub const OUTPUT_BYTES_MAX: usize = 1024 * 1024;
 
 /// How often `stop` is asked while the command runs.
@@ -66,11 +66,13 @@ pub enum CommandError {
         /// The command's name or path.
         program: String,
     },
-    /// It wrote more than [`OUTPUT_BYTES_MAX`] and was killed.
-    #[error("{program} wrote more than {OUTPUT_BYTES_MAX} bytes and was ended")]
+    /// It wrote more than it may and was killed.
+    #[error("{program} wrote more than {max_bytes} bytes and was ended")]
     TooMuch {
         /// The command's name or path.
         program: String,
+        /// The most that it may write.
+        max_bytes: usize,
     },
     /// It ended with an exit code other than 0, or by a signal.
     #[error("{program} failed: {complaint}")]
@@ -115,6 +117,12 @@ impl Environment {
         Self([("PATH".into(), PATH.into())].into_iter().chain(conf).collect())
     }
 
+    /// The same with `name` set to `value`.
+    pub fn with(&self, name: &str, value: &str) -> Self {
+        let others = self.0.iter().filter(|(known, _)| known != name).cloned();
+        Self(others.chain([(name.into(), value.into())]).collect())
+    }
+
     /// `all` without the variables by which a user changes what Slurm's commands print, or which cluster they ask.
     pub fn of_user(all: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let changes_answers = |name: &OsStr| {
@@ -141,6 +149,21 @@ pub fn run<A: AsRef<OsStr>>(
     environment: &Environment,
     bounds: &Bounds<'_>,
 ) -> Result<Vec<u8>, CommandError> {
+    run_up_to(program, args, environment, bounds, OUTPUT_BYTES_MAX)
+}
+
+/// [`run`], for a command that may write up to `max_bytes` to each of its outputs.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_up_to<A: AsRef<OsStr>>(
+    program: &OsStr,
+    args: &[A],
+    environment: &Environment,
+    bounds: &Bounds<'_>,
+    max_bytes: usize,
+) -> Result<Vec<u8>, CommandError> {
     let end = Instant::now() + bounds.limit;
     let name = || program.to_string_lossy().into_owned();
     let failed = |source| CommandError::Start {
@@ -162,7 +185,7 @@ pub fn run<A: AsRef<OsStr>>(
         Output::of(child.stdout.take().map(OwnedFd::from)),
         Output::of(child.stderr.take().map(OwnedFd::from)),
     ];
-    let finished = follow(&mut child, &mut outputs, end, bounds).map_err(failed);
+    let finished = follow(&mut child, &mut outputs, end, bounds, max_bytes).map_err(failed);
     if !matches!(finished, Ok(Finish::Exited)) {
         end_group(&mut child);
     }
@@ -176,7 +199,12 @@ pub fn run<A: AsRef<OsStr>>(
             });
         }
         Finish::Stopped => return Err(CommandError::Stopped { program: name() }),
-        Finish::TooMuch => return Err(CommandError::TooMuch { program: name() }),
+        Finish::TooMuch => {
+            return Err(CommandError::TooMuch {
+                program: name(),
+                max_bytes,
+            });
+        }
     }
     // It has exited, so this does not wait.
     let status = child.wait().map_err(failed)?;
@@ -234,6 +262,7 @@ fn follow(
     outputs: &mut [Output; 2],
     end: Instant,
     bounds: &Bounds<'_>,
+    max_bytes: usize,
 ) -> io::Result<Finish> {
     loop {
         if (bounds.stop)() {
@@ -254,7 +283,7 @@ fn follow(
         // something that it started and left behind.
         let has_exited = child.try_wait()?.is_some();
         let has_read = read_ready(outputs, if has_exited { Duration::ZERO } else { slice })?;
-        if outputs.iter().any(|output| output.bytes.len() > OUTPUT_BYTES_MAX) {
+        if outputs.iter().any(|output| output.bytes.len() > max_bytes) {
             return Ok(Finish::TooMuch);
         }
         if has_exited && !has_read {

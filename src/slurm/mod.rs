@@ -5,3 +5,4 @@
 pub mod command;
 pub mod config;
 pub mod job;
+pub mod show;

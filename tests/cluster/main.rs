@@ -30,6 +30,7 @@ mod releases;
 mod saving;
 mod scene;
 mod shapes;
+mod show;
 mod story;
 mod traps;
 mod upgrade;

@@ -103,7 +103,7 @@ impl Collector {
         facts.running.sort_unstable_by_key(|job| job.id);
         let features = tape.features();
         for (job, constraint) in facts.waiting.iter_mut().zip(&constraints) {
-            request::constrain(&mut job.request, constraint, &features);
+            job.request.constrain(constraint, &features);
         }
         (Some(facts), tape)
     }

@@ -5,13 +5,12 @@ use super::raw::{array, bytes, number, text};
 use crate::host::abi;
 use crate::policy::admission::applicant::need_of;
 use crate::policy::facts::{Application, Choice, GresRequest, MemoryRequest, Request};
-use crate::policy::features::Constraint;
 use crate::policy::ids::{GroupId, JobId, NodeIndex, UserId};
 use crate::policy::labels::{Labels, Name};
 use crate::policy::resources::GresTable;
 use crate::policy::units::Seconds;
 
-/// The request of a pending job, before [`constrain`].
+/// The request of a pending job, before its features are looked at.
 pub fn read(view: &abi::surgent_job_view_t, table: &mut GresTable) -> Request {
     let has = |flag: u32| view.flags & flag != 0;
     // SAFETY: the shim lends `required_count` entries for this call.
@@ -129,43 +128,4 @@ fn choice(partition: &abi::surgent_choice_t) -> Choice {
         jobs_per_cpu: has(abi::SURGENT_CHOICE_SHARED).then_some(partition.jobs_per_cpu),
         counted: Vec::new(),
     }
-}
-
-/// Leaves of each choice the sets of its nodes that have what `constraint`, the `--constraint` text, asks for.
-/// `features` are those of the nodes, in their order.
-pub fn constrain(request: &mut Request, constraint: &[u8], features: &[(NodeIndex, &[u8])]) {
-    if !constraint.is_empty() {
-        let constraint = Constraint::parse(&String::from_utf8_lossy(constraint));
-        let choices = std::mem::take(&mut request.choices);
-        // Not understood: no node is known to do.
-        request.choices = constraint.map_or_else(Vec::new, |constraint| {
-            let sets = choices
-                .iter()
-                .flat_map(|choice| suitable(&constraint, choice, features));
-            sets.collect()
-        });
-    }
-    // Without any, it may run nowhere; an empty list would stand for "anywhere".
-    if request.choices.is_empty() {
-        request.choices.push(Choice::default());
-    }
-}
-
-/// Each set of the nodes of `choice` that has the features.
-fn suitable(
-    constraint: &Constraint,
-    choice: &Choice,
-    features: &[(NodeIndex, &[u8])],
-) -> impl Iterator<Item = Choice> {
-    let has_feature = |node: NodeIndex, name: &str| {
-        let at = features.binary_search_by_key(&node, |entry| entry.0);
-        let text = at.map_or(&[][..], |at| features[at].1);
-        text.split(|byte| *byte == b',').any(|one| one == name.as_bytes())
-    };
-    let sets = constraint.suitable(&choice.nodes, has_feature);
-    sets.into_iter().map(|set| Choice {
-        nodes: set.nodes,
-        counted: set.counted,
-        ..choice.clone()
-    })
 }
