@@ -50,6 +50,23 @@ static int say(int code)
 	return code != SLURM_SUCCESS;
 }
 
+/* The first that went wrong: of an array each task has an answer of its own. */
+static int update(job_desc_msg_t *job)
+{
+	job_array_resp_msg_t *answers = NULL;
+	int code = slurm_update_job2(job, &answers);
+
+	if (code == SLURM_SUCCESS && answers)
+		for (uint32_t i = 0; i < answers->job_array_count; i++)
+			if (answers->error_code[i]) {
+				errno = (int)answers->error_code[i];
+				code = SLURM_ERROR;
+			}
+	if (answers)
+		slurm_free_job_array_resp(answers);
+	return say(code);
+}
+
 static int submit(job_desc_msg_t *job)
 {
 	static char *environment[] = { "PATH=/usr/bin:/bin" };
@@ -80,7 +97,7 @@ static int report(char *number, unsigned long count)
 		job.job_id_str = number;
 		job.comment = comment;
 		snprintf(comment, sizeof(comment), "signal=USR1@batch epochs=1000000000 epoch=%lu.5 epoch_s=1 at=1", i);
-		if (say(slurm_update_job(&job)))
+		if (update(&job))
 			return 1;
 	}
 	return 0;
@@ -101,5 +118,5 @@ int main(int count, char **arguments)
 		job.job_id_str = arguments[next++];
 	while (next < count)
 		set(&job, arguments[next++]);
-	return job.job_id_str ? say(slurm_update_job(&job)) : submit(&job);
+	return job.job_id_str ? update(&job) : submit(&job);
 }

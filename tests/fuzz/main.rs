@@ -6,6 +6,7 @@ mod checks {
     pub mod progress;
     pub mod record;
     pub mod settings;
+    pub mod show;
     pub mod shown;
     pub mod snapshot;
     pub mod state;
@@ -43,5 +44,5 @@ macro_rules! targets {
 }
 
 targets!(
-    comment, progress, record, settings, shown, snapshot, state, trace, views
+    comment, progress, record, settings, show, shown, snapshot, state, trace, views
 );
