@@ -12,7 +12,7 @@ pub fn snapshot(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let mut snapshot = match Snapshot::parse(&text) {
         Ok(snapshot) => snapshot,
-        Err(error) => return assert!(!error.to_string().contains('\n'), "{error}"),
+        Err(error) => return assert!(!error.to_string().chars().any(char::is_control), "{error}"),
     };
     let settings = snapshot.settings.clone().unwrap_or_default();
     let view = SnapshotView::of(&snapshot.facts, &settings, &snapshot.book);
