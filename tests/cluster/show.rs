@@ -9,6 +9,7 @@ use crate::shapes::gpus_of;
 use crate::support::{Builder, Cluster, JobId, LIMIT, Outcome};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use surgent::policy::book::Book;
 use surgent::policy::facts::{Facts, RunningJob};
 use surgent::policy::ids;
@@ -201,18 +202,63 @@ fn what_is_shown_gives_the_planners_own_plan() -> Outcome {
     ];
     on_cluster(shadow(), |cluster| {
         Crowd::gather(cluster, crowd())?;
-        let mut wrong = Vec::new();
-        for shape in shapes {
-            let same = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| compare(cluster, shape)));
-            if !matches!(same, Ok(Ok(()))) {
-                println!("{}: {:?}", shape.join(" "), same.map_err(drop));
-                wrong.push(shape.join(" "));
-                cluster.ask("scancel", &["--name=urgent"])?;
-            }
-        }
-        assert_eq!(wrong, [""; 0]);
-        Ok(())
+        compare_all(cluster, shapes)
     })
+}
+
+/// Cores of two CPUs, reservations now and later, and a job that is suspended.
+#[test]
+fn so_it_does_with_threads_reservations_and_a_suspended_job() -> Outcome {
+    let setup = quick().toml(TOML).threads_per_core(2);
+    let member = |name: &str, options: &[&str]| Member::new(name, options.iter().copied()).with("--mem=2000");
+    let members = vec![
+        member("four", &["-wn1", "--gres=gpu:4", "-c3"]),
+        member("other", &["-wn1", "-c4"]),
+        member("stopped", &["-wn2", "--gres=gpu:2", "-c8"]),
+        member("odd", &["-wn3", "--gres=gpu:3", "-c5"]),
+        member("one", &["-wn3", "--gres=gpu:1", "-c1"]),
+        member("alone", &["-wn4", "--exclusive", "--time=5"]),
+    ];
+    let shapes: &[&[&str]] = &[
+        &["-N1", "--exclusive", "-xn2"],
+        &["-N2", "--exclusive", "-xn2", "--time=10"],
+        &["-n7", "-xn2"],
+        &["-n4", "-xn2", "--threads-per-core=1"],
+        &["-n3", "-N1", "-xn2", "--hint=nomultithread"],
+        &["-n3", "-N1", "-xn2", "--ntasks-per-core=1"],
+        &["-N2", "-xn2", "--gres=gpu:3", "--time=10"],
+        &["-n6", "--reservation=now"],
+        &["-wn4", "--time=10"],
+    ];
+    on_cluster(setup, |cluster| {
+        let mut crowd = Crowd::gather(cluster, members)?;
+        crowd.suspend("stopped")?;
+        for words in [
+            "ReservationName=now StartTime=now Duration=120 Users=root Nodes=n3 Flags=IGNORE_JOBS",
+            "ReservationName=later StartTime=now+15minutes Duration=60 Users=root Nodes=n4 Flags=MAINT,IGNORE_JOBS",
+        ] {
+            let words: Vec<&str> = ["create", "reservation"]
+                .into_iter()
+                .chain(words.split(' '))
+                .collect();
+            cluster.ask("scontrol", &words)?;
+        }
+        compare_all(cluster, shapes)
+    })
+}
+
+fn compare_all(cluster: &Cluster, shapes: &[&[&str]]) -> Outcome {
+    let mut wrong = Vec::new();
+    for shape in shapes {
+        let same = catch_unwind(AssertUnwindSafe(|| compare(cluster, shape)));
+        if !matches!(same, Ok(Ok(()))) {
+            println!("{}: {:?}", shape.join(" "), same.map_err(drop));
+            wrong.push(shape.join(" "));
+            cluster.ask("scancel", &["--name=urgent"])?;
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+    Ok(())
 }
 
 /// A folder with squeue and scontrol that ask as an ordinary user.
@@ -244,7 +290,7 @@ fn sly_texts(cluster: &Cluster, victims: &[JobId]) -> Outcome<Vec<String>> {
             .replace("CPU_IDs=0", "CPU_IDs=0-7,0")
             .replace("UserId=", "UserId=nobody")
             .replace("Priority=", "Prio=");
-        texts.push(format!("\n{}", &forged[..forged.floor_char_boundary(900)]));
+        texts.push("\n".chars().chain(forged.chars().take(900)).collect());
         texts.push(format!(
             "\nJobId={victim} JobName=half1 UserId=nobody(1) Nodes=n1 CPU_IDs=0 Mem=1 GRES= \n"
         ));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Whatever users write into names and comments, what Slurm's commands print is read the same.
 
+mod forms;
 mod printer;
 
 use printer::{Job, Printed, read};
@@ -119,7 +120,7 @@ proptest! {
         for (job, expected) in facts.running.iter_mut().zip(&expected.running) {
             if job.id == id {
                 // These are his to say.
-                job.directives = expected.directives.clone();
+                job.directives = expected.directives;
                 job.admin_comment = expected.admin_comment.clone();
             }
         }

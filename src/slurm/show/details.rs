@@ -57,13 +57,11 @@ pub fn alone<'a>(printed: &'a [u8], id: JobId, name: &[u8]) -> Option<Fields<'a>
 /// Where the records begin, with their jobs.
 fn records(printed: &[u8]) -> impl Iterator<Item = (usize, JobId)> {
     let mut at = 0;
-    printed
-        .split_inclusive(|byte| *byte == b'\n')
-        .filter_map(move |line| {
-            let start = at;
-            at += line.len();
-            Some((start, id_of(line)?))
-        })
+    printed.lines_with_terminator().filter_map(move |line| {
+        let start = at;
+        at += line.len();
+        Some((start, id_of(line)?))
+    })
 }
 
 /// The job whose record this line begins.
@@ -79,6 +77,28 @@ fn behind_name<'a>(record: &'a [u8], name: &[u8]) -> Option<Fields<'a>> {
     let key = b"JobName=";
     let rest = record[record.find(key)? + key.len()..].strip_prefix(name)?;
     Some(Fields::of(&rest[..rest.find_byte(b'\n').unwrap_or(rest.len())]))
+}
+
+/// With whom a job shares its nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sharing {
+    /// With nobody.
+    pub whole_node: bool,
+    /// With its user's other jobs only.
+    pub user_node: bool,
+    /// It asks to share even its CPUs.
+    pub cpus: bool,
+}
+
+/// Reads `OverSubscribe`, and from 26.05 on `Exclusive`, which says the same more plainly.
+pub fn sharing(fields: &mut Fields<'_>) -> Sharing {
+    let share = fields.next("OverSubscribe").unwrap_or_default();
+    let exclusive = fields.next("Exclusive");
+    Sharing {
+        whole_node: exclusive.map_or(share == b"NO", |word| matches!(word, b"NODE" | b"TOPO")),
+        user_node: share == b"USER" || exclusive == Some(b"USER"),
+        cpus: share == b"YES",
+    }
 }
 
 /// What a job holds on some nodes, each the same.

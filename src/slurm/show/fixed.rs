@@ -6,7 +6,6 @@
 
 use super::fields::number;
 use crate::policy::ids::JobId;
-use bstr::ByteSlice;
 
 /// The number of a job has up to ten digits.
 const ID_WIDTH: usize = 12;
@@ -31,11 +30,11 @@ impl<const N: usize> Table<N> {
     }
 
     /// The rows of what squeue printed; `None` where it did not print this table.
-    pub fn rows<'a>(&self, printed: &'a [u8]) -> Option<impl Iterator<Item = (JobId, [Cell<'a>; N])>> {
+    pub fn rows<'a>(&self, printed: &'a [u8]) -> Option<Vec<(JobId, [Cell<'a>; N])>> {
         let row_bytes = self.row_bytes();
         let row = move |row: &'a [u8]| {
             let (id, mut rest) = row.split_at_checked(ID_WIDTH)?;
-            let id = JobId(number(id.trim_end())?);
+            let id = JobId(number(without_filling(id))?);
             let mut cells = [Cell::default(); N];
             for (cell, (_, width)) in cells.iter_mut().zip(self.0) {
                 let (text, behind) = rest.split_at_checked(width)?;
@@ -44,8 +43,7 @@ impl<const N: usize> Table<N> {
             }
             (rest == b"\n").then_some((id, cells))
         };
-        let rows = printed.chunks(row_bytes).map(row);
-        rows.clone().all(|row| row.is_some()).then(|| rows.flatten())
+        printed.chunks(row_bytes).map(row).collect()
     }
 }
 
@@ -60,12 +58,21 @@ pub struct Cell<'a> {
 
 impl<'a> Cell<'a> {
     fn of(column: &'a [u8]) -> Self {
-        let text = column.trim_end_with(|c| c == ' ');
+        let text = without_filling(column);
         Self {
             is_cut: text.len() + MARGIN > column.len(),
             text: if text == b"(null)" { b"" } else { text },
         }
     }
+}
+
+/// All before the blanks at the end; there are many, and they are bytes, not characters.
+fn without_filling(column: &[u8]) -> &[u8] {
+    let end = column
+        .iter()
+        .rposition(|byte| *byte != b' ')
+        .map_or(0, |last| last + 1);
+    &column[..end]
 }
 
 #[cfg(test)]
@@ -89,7 +96,7 @@ mod tests {
     fn a_text_stays_in_its_column_whatever_it_is() {
         let hostile = b"\n18          x";
         let printed = [row(17, hostile, b"(null)"), row(18, b"b", &[b'x'; 60])].concat();
-        let rows: Vec<_> = TABLE.rows(&printed).expect("a table").collect();
+        let rows = TABLE.rows(&printed).expect("a table");
         assert_eq!(rows[0].0, JobId(17));
         assert_eq!(rows[0].1[0].text, hostile);
         assert_eq!(rows[0].1[1], Cell::default());
@@ -104,6 +111,6 @@ mod tests {
         assert!(TABLE.rows(&whole[1..]).is_none());
         assert!(TABLE.rows(&whole[..whole.len() - 1]).is_none());
         assert!(TABLE.rows(b"slurm_load_jobs error: no\n").is_none());
-        assert_eq!(TABLE.rows(b"").expect("no rows").count(), 0);
+        assert_eq!(TABLE.rows(b"").expect("no rows").len(), 0);
     }
 }

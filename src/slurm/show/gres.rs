@@ -47,7 +47,10 @@ fn entry(text: &[u8]) -> Option<Gres> {
         }
         _ => 1,
     };
-    let name = |part: &[u8]| (!part.is_empty()).then(|| part.to_str_lossy().into_owned());
+    let name = |part: &[u8]| {
+        let is_name = part.first().is_some_and(u8::is_ascii_alphanumeric);
+        is_name.then(|| part.to_str_lossy().into_owned())
+    };
     Some(Gres {
         name: name(parts.first()?)?,
         model: parts.get(1).and_then(|part| name(part)),

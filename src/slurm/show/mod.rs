@@ -26,6 +26,7 @@ pub mod gres;
 pub mod hostlist;
 pub mod list;
 pub mod places;
+mod running;
 pub mod texts;
 pub mod waiting;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What a waiting urgent job asks for, and what keeps it from starting.
 
+use super::details::sharing;
 use super::fields::{Fields, given, mib, number, range};
 use super::fixed::{Cell, Table};
 use super::gres::{self, Gres};
@@ -70,66 +71,83 @@ pub fn request(
         in_reservation: job.reservation.is_some(),
         ..Request::default()
     };
-    let mut sockets = 1;
-    let mut excluded = Vec::new();
-    let mut shares = false;
+    let mut told = Told::default();
     // Behind these a user may have written anything.
     if let Some(mut fields) = record.map(|record| record.up_to("Contiguous")) {
-        let dependency = fields.next("Dependency").unwrap_or_default();
-        request.expands = dependency
-            .split_str(",")
-            .find_map(|one| number(one.strip_prefix(b"expand:")?).map(JobId));
-        request.required = fields
-            .next("ReqNodeList")
-            .map(|list| cluster.nodes.list(list))
-            .unwrap_or_default();
-        request.required.sort_unstable();
-        excluded = fields
-            .next("ExcNodeList")
-            .map(|list| cluster.nodes.list(list))
-            .unwrap_or_default();
-        if let Some((min, max)) = fields.next("NumNodes").and_then(range) {
-            request.min_nodes = min;
-            request.max_nodes = max;
-        }
-        if let Some((cpus, _)) = fields.next("NumCPUs").and_then(range) {
-            request.min_cpus = cpus;
-        }
-        request.tasks = fields
-            .next("NumTasks")
-            .and_then(number)
-            .filter(|tasks| *tasks > 0);
-        request.cpus_per_task = fields.next("CPUs/Task").and_then(number).unwrap_or(1);
-        let threads = fields.next("ReqB:S:C:T").and_then(last_part);
-        sockets = fields.next("Socks/Node").and_then(number).unwrap_or(1);
-        let per = fields.next("NtasksPerN:B:S:C").unwrap_or_default();
-        request.tasks_per_node = per
-            .split_str(":")
-            .next()
-            .and_then(number)
-            .filter(|tasks| *tasks > 0);
-        let by_tasks = last_part(per).map(|tasks| tasks.saturating_mul(request.cpus_per_task.max(1)));
-        request.cpus_per_core = [threads, by_tasks]
-            .into_iter()
-            .flatten()
-            .filter(|cpus| *cpus > 0)
-            .min();
-        request.cpus_per_node = fields.next("MinCPUsNode").and_then(number).unwrap_or(0);
-        request.memory = memory(&mut fields, cluster.consumes_memory);
-        let share = fields.next("OverSubscribe").unwrap_or_default();
-        let exclusive = fields.next("Exclusive");
-        shares = share == b"YES";
-        request.whole_node = exclusive.map_or(share == b"NO", |word| matches!(word, b"NODE" | b"TOPO"));
-        request.user_node = share == b"USER" || exclusive == Some(b"USER");
+        told = read_record(&mut request, &mut fields, cluster);
     }
     let asked = [(per_node, 0), (per_job, 1), (per_task, 2), (per_socket, 3)];
-    request.gres = gres_requests(asked, cpus_each, memory_each, sockets, table);
+    request.gres = gres_requests(asked, cpus_each, memory_each, told.sockets.unwrap_or(1), table);
     if given(per_job).is_some() {
         forget_made_up_tasks(&mut request);
     }
-    request.choices = choices(job, shares, &excluded, cluster);
+    request.choices = choices(job, &told, cluster);
     request.constrain(given(features).unwrap_or_default(), &cluster.nodes.features);
     request
+}
+
+/// What of a record goes into the choices and the generic resources.
+#[derive(Default)]
+struct Told {
+    /// Nodes that it must not have.
+    excluded: HashSet<NodeIndex>,
+    /// It asks to share its CPUs.
+    shares: bool,
+    /// Sockets that it wants of each node.
+    sockets: Option<u64>,
+}
+
+/// Fills in what the record says, in the order of its fields.
+fn read_record(request: &mut Request, fields: &mut Fields<'_>, cluster: &Cluster<'_>) -> Told {
+    let dependency = fields.next("Dependency").unwrap_or_default();
+    request.expands = dependency
+        .split_str(",")
+        .find_map(|one| number(one.strip_prefix(b"expand:")?).map(JobId));
+    request.required = fields
+        .next("ReqNodeList")
+        .map(|list| cluster.nodes.list(list))
+        .unwrap_or_default();
+    request.required.sort_unstable();
+    let excluded = fields
+        .next("ExcNodeList")
+        .map(|list| cluster.nodes.list(list))
+        .unwrap_or_default();
+    if let Some((min, max)) = fields.next("NumNodes").and_then(range) {
+        request.min_nodes = min;
+        request.max_nodes = max;
+    }
+    if let Some((cpus, _)) = fields.next("NumCPUs").and_then(range) {
+        request.min_cpus = cpus;
+    }
+    request.tasks = fields
+        .next("NumTasks")
+        .and_then(number)
+        .filter(|tasks| *tasks > 0);
+    request.cpus_per_task = fields.next("CPUs/Task").and_then(number).unwrap_or(1);
+    let threads = fields.next("ReqB:S:C:T").and_then(last_part);
+    let sockets = fields.next("Socks/Node").and_then(number);
+    let per = fields.next("NtasksPerN:B:S:C").unwrap_or_default();
+    request.tasks_per_node = per
+        .split_str(":")
+        .next()
+        .and_then(number)
+        .filter(|tasks| *tasks > 0);
+    let by_tasks = last_part(per).map(|tasks| tasks.saturating_mul(request.cpus_per_task.max(1)));
+    request.cpus_per_core = [threads, by_tasks]
+        .into_iter()
+        .flatten()
+        .filter(|cpus| *cpus > 0)
+        .min();
+    request.cpus_per_node = fields.next("MinCPUsNode").and_then(number).unwrap_or(0);
+    request.memory = memory(fields, cluster.consumes_memory);
+    let sharing = sharing(fields);
+    request.whole_node = sharing.whole_node;
+    request.user_node = sharing.user_node;
+    Told {
+        excluded: excluded.into_iter().collect(),
+        shares: sharing.cpus,
+        sockets,
+    }
 }
 
 /// A job that asks for GPUs in all may have no number of tasks, and Slurm then shows the fewest nodes that it asks for
@@ -213,13 +231,12 @@ fn gres_requests(
 }
 
 /// Each of its partitions with the nodes that it may use.
-fn choices(job: &Listed, shares: bool, excluded: &[NodeIndex], cluster: &Cluster<'_>) -> Vec<Choice> {
-    let excluded: HashSet<NodeIndex> = excluded.iter().copied().collect();
+fn choices(job: &Listed, told: &Told, cluster: &Cluster<'_>) -> Vec<Choice> {
     let names = job.job.partition.as_deref().unwrap_or_default().split(',');
     let known = names.filter_map(|name| cluster.partitions.get_key_value(name));
     let choice = |(name, partition): (&String, &Partition)| {
         let barred = barred(job, partition, cluster);
-        let may = |node: &NodeIndex| !excluded.contains(node) && !barred.contains(node);
+        let may = |node: &NodeIndex| !told.excluded.contains(node) && !barred.contains(node);
         Choice {
             partition: name.clone(),
             nodes: partition.nodes.iter().copied().filter(may).collect(),
@@ -229,7 +246,7 @@ fn choices(job: &Listed, shares: bool, excluded: &[NodeIndex], cluster: &Cluster
             user_node: partition.user_node,
             jobs_per_cpu: partition
                 .jobs_per_cpu
-                .filter(|jobs| partition.forced || (*jobs > 1 && shares)),
+                .filter(|jobs| partition.forced || (*jobs > 1 && told.shares)),
             counted: Vec::new(),
         }
     };
