@@ -63,8 +63,9 @@ fn sly_user(choice: usize, text: &[u8]) {
     let mut jobs = crowd();
     let at = choice % jobs.len();
     let expected = facts(&jobs);
-    if choice / jobs.len() % 2 == 0 {
-        jobs[at].name = text.clone();
+    let as_name = choice / jobs.len();
+    if as_name.is_multiple_of(2) {
+        jobs[at].name.clone_from(&text);
     }
     jobs[at].comment = text;
     let mut seen = facts(&jobs);
