@@ -152,7 +152,7 @@ proptest! {
     }
 }
 
-/// What fuzzing the rules found: before, each of these was as good as `unsavable = "protect"` for him who wrote it.
+/// Each of these was once as good as `unsavable = "protect"` for him who wrote it.
 #[test]
 fn words_that_once_protected_a_job() {
     let mut settings = Settings::default();
