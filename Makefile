@@ -12,6 +12,12 @@ FAULTS := target/plugins-faults
 # What check-cluster runs on, and which of its tests.
 SLURM_RELEASE ?= native
 TESTS ?=
+# How many rounds check-faults plays, from which seed on, and on how many clusters at a time.
+ROUNDS ?= 1000
+SEED ?= $(shell date +%s)
+CLUSTERS ?= 2
+# Where the traces of docs/evaluation.md are.
+TRACES ?= ../shared/traces
 # The Debian release that check-packages tries: this machine's own, or one named here.
 SUITE ?= $(shell . /etc/os-release && echo "$$VERSION_CODENAME")
 BENCH := target/plugins-bench
@@ -21,8 +27,8 @@ FRAMEWORKS := packaging/python/tests/frameworks
 CLUSTER_TESTS = $(CARGO) test --no-run --test cluster --message-format=json-render-diagnostics | \
 	jq -r 'select(.target.name == "cluster").executable | strings' | grep .
 
-.PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-packages check-frameworks keras test lint \
-	faults bench bench-cluster bench-submit check-memory check-asan check-miri check-valgrind fuzz clean FORCE
+.PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-faults check-packages check-frameworks keras test lint \
+	faults bench bench-cluster bench-submit evaluation check-memory check-asan check-miri check-valgrind fuzz clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
 		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
@@ -55,6 +61,9 @@ bench-cluster: setup ## Measure looks at a real slurmctld with 10,000 nodes, in 
 bench-submit: setup ## Compare what submissions take a real slurmctld with nothing, job_submit/lua and Surgent
 	@$(MAKE) --no-print-directory shims
 	$(CARGO) bench --bench submit
+
+evaluation: ## Print the tables of docs/evaluation.md from the traces in the folder TRACES, in less than a minute
+	SURGENT_TRACES='$(TRACES)' $(CARGO) bench --bench evaluation
 
 check: setup ## Run every test, on a real Slurm too, and the cluster tests on Slurm 24.11 as well
 	@$(MAKE) --no-print-directory lint test
@@ -107,14 +116,19 @@ lint: ## Check format and clippy
 	$(CARGO) fmt --check
 	$(CARGO) clippy --quiet --all-targets -- -D warnings
 
-# Two at a time: each cluster test starts a whole cluster.
 test: shims faults $(DIGITS) ## Run the tests without the other checks
 	@$(MAKE) --no-print-directory keras || echo 'Keras could not be installed: its test is skipped.'
 	@echo "Every test, those of a cluster on $$(PATH=$$PATH:/usr/sbin slurmctld -V):"
-	$(CARGO) test --no-fail-fast -- --test-threads=2
+	@CARGO='$(CARGO)' tests/suite -- --test-threads=2
 
 cluster-native: shims faults $(DIGITS)
-	$(CARGO) test --no-fail-fast --test cluster -- --test-threads=2 $(TESTS)
+	@CARGO='$(CARGO)' tests/suite --test cluster -- --test-threads=2 $(TESTS)
+
+# Rounds, each from its own seed: the first, which is the time unless it is given, and those that follow it.
+check-faults: setup ## Let ROUNDS=1000 faults strike a real Slurm in the middle of everything, from SEED on, on CLUSTERS=2 at a time
+	@$(MAKE) --no-print-directory shims
+	SURGENT_FAULT_ROUNDS='$(ROUNDS)' SURGENT_FAULT_CLUSTERS='$(CLUSTERS)' SURGENT_FAULT_SEED='$(SEED)' \
+		$(CARGO) test --test rounds -- --nocapture
 
 check-packages: setup $(DIGITS) ## Install, upgrade and purge the Debian packages in a clean chroot; SUITE=trixie: in that of Debian 13
 	@packaging/setup packages
@@ -142,7 +156,7 @@ bench: shims $(BENCH)/host ## Measure what decisions take (docs/performance.md)
 	@cp '$(OUT)/preempt_surgent.so' $(BENCH)/
 	@cp $(BUILT)/release/examples/libbench_core.so $(BENCH)/libsurgent.so
 	@$(BENCH)/host '$(PLUGINDIR)' $(BENCH)
-	$(CARGO) bench --bench figures
+	SURGENT_TRACES='$(TRACES)' $(CARGO) bench --bench figures
 
 # With all symbols visible, so that the plugins find here what slurmctld has.
 $(BENCH)/host: $(wildcard benches/hooks/*.c benches/hooks/*.h) $(SHIM_HEADERS) $(OUT)/.headers | install-plugindir

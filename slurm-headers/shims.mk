@@ -91,7 +91,7 @@ install-plugindir:
 	@test -n '$(PLUGINDIR)' || { echo "make: no Slurm is installed here: name the directory of its plugins, as in make $(firstword $(MAKECMDGOALS)) PLUGINDIR=/opt/slurm/lib/slurm" >&2; exit 1; }
 
 # Made from the table that also makes `surgent --help`.
-SUBCOMMANDS := check drill follow plan progress replay report run
+SUBCOMMANDS := check drill explain follow metrics plan progress replay report run status
 PAGES := man/man1/surgent.1 $(SUBCOMMANDS:%=man/man1/surgent-%.1) bash-completion/completions/surgent \
 	zsh/site-functions/_surgent fish/vendor_completions.d/surgent.fish
 

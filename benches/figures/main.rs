@@ -8,6 +8,7 @@ mod allocations;
 mod cluster;
 mod comments;
 mod plans;
+mod replays;
 mod shown;
 mod submissions;
 
@@ -17,12 +18,25 @@ use std::time::{Duration, Instant};
 #[global_allocator]
 static ALLOCATOR: allocations::Counting = allocations::Counting;
 
+/// All of them, or those that are named: `cargo bench --bench figures -- replays`.
 fn main() {
-    comments::comments();
-    submissions::submissions();
-    admissions::admissions();
-    plans::plans();
-    shown::shown();
+    let named: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|name| !name.starts_with("--"))
+        .collect();
+    let figures: [(&str, fn()); 6] = [
+        ("comments", comments::comments),
+        ("submissions", submissions::submissions),
+        ("admissions", admissions::admissions),
+        ("plans", plans::plans),
+        ("shown", shown::shown),
+        ("replays", replays::replays),
+    ];
+    for (name, show) in figures {
+        if named.is_empty() || named.iter().any(|wanted| wanted == name) {
+            show();
+        }
+    }
 }
 
 /// The median of several runs.

@@ -2,16 +2,22 @@
 //! What people type.
 #![forbid(unsafe_code)]
 
+mod audit_file;
 mod check;
+mod cluster;
 mod drill;
+mod explain;
 mod files;
 mod follow;
+mod job_name;
+mod metrics;
 mod plan;
 mod progress;
 mod replay;
 mod report;
 mod run;
 mod saving;
+mod status;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use std::process::ExitCode;
@@ -34,10 +40,14 @@ enum Command {
     Report(report::Args),
     Follow(follow::Args),
     Drill(drill::Args),
-    Plan(plan::Args),
+    Status(status::Args),
+    // By far the largest of them.
+    Plan(Box<plan::Args>),
+    Explain(explain::Args),
     Progress(progress::Args),
     Check(check::Args),
     Replay(replay::Args),
+    Metrics(metrics::Args),
     /// Stands between a program and its output; for `surgent run` alone
     #[command(hide = true)]
     Relay,
@@ -55,10 +65,13 @@ pub fn main() -> ExitCode {
         Command::Report(args) => report::main(&args),
         Command::Follow(args) => follow::main(&args),
         Command::Drill(args) => drill::main(&args),
+        Command::Status(args) => status::main(&args),
         Command::Plan(args) => plan::main(&args),
+        Command::Explain(args) => explain::main(&args),
         Command::Progress(args) => progress::main(&args),
         Command::Check(args) => check::main(&args),
         Command::Replay(args) => replay::main(&args),
+        Command::Metrics(args) => metrics::main(&args),
         Command::Relay => match crate::monitor::relay::serve() {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,

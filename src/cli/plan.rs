@@ -1,64 +1,84 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `surgent plan`
 
-mod text;
-mod verdict;
+mod options;
+pub(super) mod permission;
+mod question;
+mod submitted;
+pub(super) mod text;
+pub(super) mod verdict;
 
-use super::files;
+use super::job_name::JobName;
+use super::status::words::visible;
 use crate::monitor;
 use crate::policy::book::Book;
 use crate::policy::facts::{Facts, Hindrance, WaitingJob};
 use crate::policy::ids::{JobId, NodeIndex};
 use crate::policy::party::Party;
 use crate::policy::settings::{Mode, Settings};
-use crate::policy::snapshot::{Snapshot, VERSION};
+use crate::policy::snapshot::VERSION;
 use crate::policy::step::step_and_tell;
+use options::Submission;
+use question::{AsIf, Question};
 use serde::Serialize;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use verdict::{Standing, Verdict};
 
-/// So many urgent jobs are named where the one that was asked for is not there.
-const NAMED_MAX: usize = 10;
-
-/// Say which jobs would make way for an urgent job, by a saved snapshot of the cluster
+/// Say which jobs would make way for an urgent job, now, without doing anything
 ///
-/// Works offline and touches nothing; it is the same code that decides in slurmctld. Urgent jobs that wait before this
-/// one in the queue are planned for first, and what is under way by the snapshot goes on. slurmctld keeps the snapshots
-/// behind its latest plans (see docs/admin.md).
+/// For a job that waits (--job), urgent or not, or for one that does not exist, described as to sbatch. It is the same code
+/// that decides in slurmctld: urgent jobs that stand before this one in the queue are planned for first, and what is under
+/// way goes on. Needs no rights, and touches nothing. With --snapshot it works offline: slurmctld keeps the snapshots behind
+/// its latest plans (see docs/admin.md).
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub(super) struct Args {
-    /// The snapshot, a file of JSON (see docs/plan-json.md)
-    #[arg(long, value_name = "FILE")]
-    snapshot: PathBuf,
-
-    /// The urgent job
+    /// A job that waits: 17, 17_4 for a task of an array, 17+0 for a heterogeneous job
     #[arg(long, value_name = "ID")]
-    job: u32,
+    job: Option<JobName>,
 
-    /// The site's settings; without this those in the snapshot, else the defaults
+    /// A saved snapshot instead of the cluster as it is (see docs/plan-json.md)
+    #[arg(long, value_name = "FILE")]
+    snapshot: Option<PathBuf>,
+
+    /// The site's settings; without this those in surgent.toml beside slurm.conf or in the snapshot, else the defaults
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
 
     /// Print JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    submission: Submission,
 }
 
 const AFTER_HELP: &str = "\
+Options of sbatch that do not matter to a plan, such as --output, are taken and passed over; others that are not named \
+above are refused.
+
 Exit code:
   0 if there is something to say of the job, also that nobody can make way for it;
-  1 if the snapshot or the settings cannot be used, or the job is none that waits urgently; 2 for a wrong command line
+  1 if Slurm does not answer, a file cannot be used, the job does not wait, or Slurm would not take it;
+  2 for a wrong command line
 
-Example:
+Examples:
+  surgent plan --nodes 2 --gres gpu:4 --time 2:00:00
+  surgent plan --job 17
   surgent plan --snapshot docs/examples/snapshot.json --job 900";
 
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Answer<'a> {
     version: u32,
+    /// What the job was taken for, where it is not an urgent one that waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    as_if: Option<AsIf>,
+    /// What keeps this from being what slurmctld would decide.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
     /// The names of the nodes of the outcome, in the same order.
     node_names: Vec<String>,
     #[serde(flatten)]
@@ -69,6 +89,17 @@ struct Answer<'a> {
 }
 
 pub(super) fn main(args: &Args) -> ExitCode {
+    let fault = match (args.job.is_some(), args.submission.is_said()) {
+        (true, true) => Some("name a job with --job, or describe one as to sbatch; not both"),
+        (false, false) => {
+            Some("name a job with --job, or describe one as to sbatch, such as --nodes 2 --gres gpu:4")
+        }
+        (true, false) | (false, true) => None,
+    };
+    if let Some(fault) = fault {
+        monitor::say(fault);
+        return ExitCode::from(2);
+    }
     match answer(args) {
         Ok(text) => {
             // A reader that has seen enough, such as head, is no fault.
@@ -83,34 +114,43 @@ pub(super) fn main(args: &Args) -> ExitCode {
 }
 
 fn answer(args: &Args) -> Result<String, String> {
-    let path = args.snapshot.display();
-    let snapshot =
-        Snapshot::parse(&files::text(&args.snapshot)?).map_err(|error| format!("{path}: {error}"))?;
-    let settings = match &args.settings {
-        Some(file) => files::settings(file)?,
-        None => snapshot.settings.unwrap_or_default(),
-    };
-    let id = JobId(args.job);
-    let mut facts = snapshot.facts;
-    let id = waiting(&facts, id)
-        .map_err(|sentence| format!("{path}: {sentence}"))?
-        .id();
-    let verdicts = verdicts(&mut facts, snapshot.book, settings, id);
+    let mut question = Question::of(args)?;
+    question.permit();
+    let Question {
+        mut cluster,
+        id,
+        as_if,
+    } = question;
+    let facts = &mut cluster.seen.facts;
+    let verdicts = verdicts(facts, cluster.book, cluster.settings, id);
     if !args.json {
+        let head = as_if.map(|as_if| match as_if {
+            AsIf::Urgent => format!("Job {id} is not urgent. If it were:"),
+            AsIf::Submitted => format!("If this were submitted now as an urgent job, with number {id}:"),
+        });
+        let notes = cluster
+            .notes
+            .iter()
+            .map(|note| format!("Note: {}", visible(note)));
+        let before: String = notes.chain(head).map(|line| text::fill(&line)).collect();
         let texts: Vec<String> = verdicts
             .iter()
-            .map(|verdict| text::describe(id, verdict, &facts))
+            .map(|verdict| text::describe(id, verdict, facts))
             .collect();
-        return Ok(texts.join("\n"));
+        return Ok(before + &texts.join("\n"));
     }
     let mut answers = verdicts.iter().map(|verdict| Answer {
         version: VERSION,
-        node_names: verdict.nodes().iter().map(|node| name(&facts, *node)).collect(),
+        as_if: None,
+        notes: &[],
+        node_names: verdict.nodes().iter().map(|node| name(facts, *node)).collect(),
         verdict,
         further_tasks: Vec::new(),
     });
     let first = answers.next().map(|first| Answer {
         further_tasks: answers.collect(),
+        as_if,
+        notes: &cluster.notes,
         ..first
     });
     let json = serde_json::to_string_pretty(&first);
@@ -119,7 +159,7 @@ fn answer(args: &Args) -> Result<String, String> {
 }
 
 /// What the planner would decide for `id`: of several tasks of an array for each; never empty.
-fn verdicts(facts: &mut Facts, mut book: Book, mut settings: Settings, id: JobId) -> Vec<Verdict> {
+pub(super) fn verdicts(facts: &mut Facts, mut book: Book, mut settings: Settings, id: JobId) -> Vec<Verdict> {
     let is_of_it = |job: &WaitingJob| job.id == id || job.het.is_some_and(|het| het.leader == id);
     for job in facts.waiting.iter_mut().filter(|job| is_of_it(job)) {
         // The question is what would become of it once Slurm has tried it.
@@ -147,26 +187,6 @@ fn verdicts(facts: &mut Facts, mut book: Book, mut settings: Settings, id: JobId
         }));
     }
     verdicts
-}
-
-/// The urgent job, with all components if it is one of a heterogeneous job; or a sentence that says why it is none.
-fn waiting(facts: &Facts, id: JobId) -> Result<Party<'_>, String> {
-    if let Some(found) = Party::of(facts, id) {
-        return Ok(found);
-    }
-    let what = if facts.job(id).is_some() {
-        format!("job {id} runs; there are plans for urgent jobs that wait")
-    } else if facts.parked.iter().any(|job| job.id == id) {
-        format!("job {id} is not urgent; there are plans for urgent jobs only")
-    } else {
-        format!("there is no job {id}")
-    };
-    let waiting = facts.waiting.iter().take(NAMED_MAX).map(|job| job.id.to_string());
-    let waiting: Vec<String> = waiting.collect();
-    Err(match waiting.is_empty() {
-        true => format!("{what}; no urgent job waits in this snapshot"),
-        false => format!("{what}; urgent jobs that wait here: {}", waiting.join(", ")),
-    })
 }
 
 fn name(facts: &Facts, node: NodeIndex) -> String {

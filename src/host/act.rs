@@ -15,6 +15,7 @@ use crate::policy::record::Record;
 use crate::policy::settings::CommandSettings;
 use crate::policy::units::UnixTime;
 use crate::slurm::command::{Bounds, CommandError, Environment, run};
+use crate::slurm::ending::Ending;
 use crate::slurm::job::target_options;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -29,6 +30,10 @@ const WORKERS_MAX: usize = 8;
 /// The same failure is logged again after this.
 const SAME_FAILURE_AGAIN: Duration = Duration::from_secs(60);
 
+/// scancel tells Slurm's "not now", of a job that is suspended, say, from no other failure: after 5 s it tries again, then
+/// after 6, ten times in all. By then a new look at the cluster knows better.
+const SIGNAL_LIMIT: Duration = Duration::from_millis(4500);
+
 /// One command names at most so many jobs, which is well within its time limit.
 const REQUEUED_MAX: usize = 500;
 
@@ -36,14 +41,23 @@ const REQUEUED_MAX: usize = 500;
 /// asked to be called so is told of a request that was taken back.
 const MONITOR_SIGNAL: &str = "URG";
 
-/// Carries out `actions`; returns those that took a command of Slurm's, and succeeded.
+/// What has become of those actions that take a command of Slurm's.
+#[derive(Debug, Default)]
+pub struct Commands<'a> {
+    /// They are done.
+    pub done: Vec<&'a Action>,
+    /// So many have failed.
+    pub failed: usize,
+}
+
+/// Carries out `actions`.
 pub fn carry_out<'a>(
     core: &Core,
     host: &Host,
     facts: &Facts,
     actions: &'a [Action],
     settings: &CommandSettings,
-) -> Vec<&'a Action> {
+) -> Commands<'a> {
     let mut commands = Vec::new();
     for action in actions {
         match action {
@@ -56,7 +70,7 @@ pub fn carry_out<'a>(
         }
     }
     if commands.is_empty() {
-        return Vec::new();
+        return Commands::default();
     }
     // What the facts say of who runs is true of now, not of after other commands.
     commands.sort_by_key(|action| !matches!(action, Action::Requeue { .. }));
@@ -83,7 +97,9 @@ pub fn carry_out<'a>(
         }
         work();
     });
-    done.into_inner().unwrap_or_else(|poison| poison.into_inner())
+    let done = done.into_inner().unwrap_or_else(|poison| poison.into_inner());
+    let failed = commands.len() - done.len();
+    Commands { done, failed }
 }
 
 /// A command that fails is tried again every second or so; the same failure is logged less often than that.
@@ -205,6 +221,7 @@ impl<'a> Runner<'a> {
                 }
                 Ok(())
             }
+            Action::Revive { job } => self.revive(job),
             Action::Say(_) | Action::OpenGate { .. } | Action::ShutGate { .. } | Action::Nudge => Ok(()),
         }
     }
@@ -233,20 +250,43 @@ impl<'a> Runner<'a> {
         self.run(&self.scontrol, &args)
     }
 
+    /// Requeues a job whose script died of a signal of Slurm's.
+    fn revive(&self, job: JobId) -> Result<(), CommandError> {
+        let squeue = locate("squeue");
+        let ending = self.bounded(self.limit, |bounds| {
+            Ending::of(job, squeue.as_os_str(), &self.environment, bounds)
+        })?;
+        if let Some(ending) = ending.filter(Ending::is_of_a_kill) {
+            self.run(&self.scontrol, &["requeue".into(), ending.address.into()])?;
+            log::info!("{}", notes::revived(job));
+        }
+        Ok(())
+    }
+
     fn signal(&self, job: JobId, facts: &Facts, signal: SaveSignal) -> Result<(), CommandError> {
         let to = target_options(signal.target);
         let mut args: Vec<OsString> = to.iter().map(OsString::from).collect();
         args.push(format!("--signal={}", signal.signal.as_str()).into());
         args.push(address(facts, job).into());
-        self.run(&self.scancel, &args)
+        self.run_for(self.limit.min(SIGNAL_LIMIT), &self.scancel, &args)
     }
 
     fn run(&self, program: &Path, args: &[OsString]) -> Result<(), CommandError> {
-        let bounds = Bounds {
-            limit: self.limit,
+        self.run_for(self.limit, program, args)
+    }
+
+    fn run_for(&self, limit: Duration, program: &Path, args: &[OsString]) -> Result<(), CommandError> {
+        self.bounded(limit, |bounds| {
+            run(program.as_os_str(), args, &self.environment, bounds)
+        })?;
+        Ok(())
+    }
+
+    fn bounded<T>(&self, limit: Duration, work: impl FnOnce(&Bounds<'_>) -> T) -> T {
+        work(&Bounds {
+            limit,
             stop: &|| self.core.is_stopping(),
-        };
-        run(program.as_os_str(), args, &self.environment, &bounds).map(|_| ())
+        })
     }
 }
 

@@ -14,6 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 const PANICS_MAX: u32 = 3;
 
 static PANICS: AtomicU32 = AtomicU32::new(0);
+/// Those that nobody has taken to be counted.
+static UNCOUNTED: AtomicU32 = AtomicU32::new(0);
 static LATCHED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
@@ -94,6 +96,11 @@ pub fn is_latched() -> bool {
     LATCHED.load(Ordering::Relaxed)
 }
 
+/// How many panics there were since this was last asked.
+pub fn take_faults() -> u32 {
+    UNCOUNTED.swap(0, Ordering::Relaxed)
+}
+
 /// Lets the latch fall without a word. Whether it had not fallen before.
 pub fn latch_silently() -> bool {
     !LATCHED.swap(true, Ordering::Relaxed)
@@ -121,6 +128,7 @@ pub fn install_panic_hook() {
 
 fn note_panic(hook: Hook) {
     let count = PANICS.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+    UNCOUNTED.fetch_add(1, Ordering::Relaxed);
     let text = LAST_PANIC.with_borrow_mut(std::mem::take);
     log::error!(
         "fault {count} of {PANICS_MAX} in {}: {text}; Slurm's own answer was given",

@@ -17,6 +17,7 @@ pub mod exports;
 pub mod gate;
 pub mod guard;
 pub mod logger;
+pub mod metrics;
 pub mod people;
 pub mod planner;
 pub mod queue;

@@ -3,26 +3,32 @@
 //!
 //! Also asleep it does its chores: it sees to changed settings, and writes down what hooks have noted.
 
+mod files;
+mod look;
+
 use super::admission::Admission;
 use super::audit::Journal;
 use super::config::{ConfigFile, SETTLES_IN};
-use super::core::{Core, Host, unix_now};
+use super::core::{Core, Host};
 use super::guard::{self, Hook, hook};
+use super::metrics::Meter;
 use super::queue::Turns;
-use super::records::{Choice, Records};
-use super::state::{Kept, StateFile};
+use super::records::Records;
+use super::state::StateFile;
 use super::users::Users;
-use super::views::{Collector, LockTimes, Tape};
+use super::views::Tape;
 use super::{abi, act};
-use crate::policy::audit::{self, Entry, Event};
+use crate::policy::audit::{self, Event};
 use crate::policy::book::{Action, Book, Phase};
 use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
-use crate::policy::notes;
+use crate::policy::metrics::State;
 use crate::policy::plan::Outcome;
 use crate::policy::settings::{Base, Mode, Settings};
 use crate::policy::snapshot::SnapshotView;
 use crate::policy::step::{is_idle, step_and_tell};
+use crate::policy::units::UnixTime;
+use look::LookTimes;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -36,12 +42,10 @@ const LOOK_EVERY_MIN: Duration = Duration::from_millis(20);
 const LOOK_EVERY_MAX: Duration = Duration::from_millis(640);
 /// A job that was announced and has not appeared by now was refused by Slurm.
 const LOOK_FOR: Duration = Duration::from_secs(5);
-/// Slurm's locks are left alone for at least this many times as long as they were taken.
-const REST_FACTOR: u32 = 10;
-/// And for at least this long.
-const REST_MIN: Duration = Duration::from_millis(10);
 /// A change of `surgent.toml` is noticed after this at the latest: one call of `stat`.
 const CHORES_EVERY: Duration = Duration::from_secs(10);
+/// A clock that differs by less has not been stepped: it runs a bit fast or slow, or a look took its time.
+const STEP_MIN_S: i64 = 5;
 /// Slurm is still loading its state.
 const NOT_READY_AGAIN: Duration = Duration::from_secs(1);
 
@@ -70,7 +74,10 @@ fn main() {
         let rung = core.wake.wait(limit, asleep);
         if core.is_stopping() {
             if let Some(planner) = &mut planner {
-                hook(Hook::Planner, (), || planner.write_noted(core));
+                hook(Hook::Planner, (), || {
+                    planner.write_noted(core);
+                    planner.meter.write(planner.state_now(core));
+                });
             }
             let mut running = RUNNING.lock().unwrap_or_else(|poison| poison.into_inner());
             // A shim may have attached again meanwhile, and then counts on this thread.
@@ -82,14 +89,18 @@ fn main() {
         }
         if guard::is_latched() {
             core.gate.shut_all();
-            planner = Some(Planner::default());
+            let mut aside = Planner::aside(planner.take(), core);
+            aside.meter.write_if_due(aside.state_now(core));
+            planner = Some(aside);
             continue;
         }
         let Some(host) = core.host.load_full() else {
-            planner = Some(Planner::default());
+            planner = Some(Planner::aside(planner.take(), core));
             continue;
         };
-        let mut current = planner.take().unwrap_or_else(|| Planner::new(&host));
+        let mut current = planner
+            .take()
+            .unwrap_or_else(|| Planner::new(&host, Meter::default()));
         let survived = hook(Hook::Planner, false, || {
             current.do_chores(core, &host);
             if rung || current.is_due() {
@@ -97,12 +108,13 @@ fn main() {
             } else {
                 current.admission.age(core, &core.settings.load());
             }
+            current.meter.write_if_due(current.state_now(core));
             true
         });
         if !survived {
             // What it was in the middle of stands in the state file and in the jobs' records.
             core.gate.shut_all();
-            current = Planner::new(&host);
+            current = Planner::new(&host, current.meter);
             current.rest_for(Next::In(TURN_EVERY));
         }
         planner = Some(current);
@@ -133,18 +145,22 @@ struct Planner {
     /// The base that was asked for, and of which shim.
     base: Option<(Base, Arc<Host>)>,
     state: Option<StateFile>,
+    /// Why the state file could not be written the last time; said once.
+    store_complaint: Option<String>,
     records: Option<Records>,
     users: Users,
     admission: Admission,
     book: Option<Book>,
     awaited: Option<Awaited>,
     journal: Option<Journal>,
+    meter: Meter,
     /// When to look again; `None` is when woken.
     due: Option<Instant>,
     /// Whether something is under way.
     is_busy: bool,
     /// Waiting jobs at whose class the last snapshot looked.
     looked_at: BTreeSet<JobId>,
+    clock: Clock,
     /// Not before this are Slurm's locks taken again.
     locks_free_until: Option<Instant>,
     /// Memory for the next snapshot, while one follows the other.
@@ -154,12 +170,19 @@ struct Planner {
     queue: Turns,
 }
 
-/// What a look took.
+/// What the clock showed last, and when that was by a clock that nobody can set.
 #[derive(Clone, Copy, Debug, Default)]
-struct LookTimes {
-    locks: LockTimes,
-    /// To make facts of what was copied.
-    read: Duration,
+struct Clock(Option<(UnixTime, Instant)>);
+
+impl Clock {
+    /// By how many seconds the clock was stepped between the last look and this one.
+    fn step_at(&mut self, now: UnixTime) -> Option<i64> {
+        let last = self.0.replace((now, Instant::now()));
+        let (shown, at) = last?;
+        let passed_s = i64::try_from(at.elapsed().as_secs()).ok()?;
+        let by_s = now.0.saturating_sub(shown.0).saturating_sub(passed_s);
+        (by_s.abs() >= STEP_MIN_S).then_some(by_s)
+    }
 }
 
 /// Notes whom a request has reached.
@@ -175,8 +198,10 @@ fn note_delivered(book: &mut Book, done: &[&Action]) {
 }
 
 impl Planner {
-    fn new(host: &Host) -> Self {
+    /// One that knows nothing yet, but goes on to count.
+    fn new(host: &Host, meter: Meter) -> Self {
         Self {
+            meter: meter.within(&host.state_dir),
             config: Some(ConfigFile::beside(&host.slurm_conf)),
             state: Some(StateFile::within(&host.state_dir)),
             records: Some(Records::within(&host.state_dir)),
@@ -187,12 +212,34 @@ impl Planner {
         }
     }
 
+    /// One that does nothing, in the place of another.
+    fn aside(earlier: Option<Self>, core: &Core) -> Self {
+        let meter = earlier.map(|earlier| earlier.meter).unwrap_or_default();
+        Self {
+            meter: match core.host.load_full() {
+                Some(host) => meter.within(&host.state_dir),
+                None => meter,
+            },
+            ..Self::default()
+        }
+    }
+
+    /// What is so now, for the meter.
+    fn state_now(&self, core: &Core) -> State {
+        let campaigns = self.book.iter().flat_map(|book| &book.campaigns);
+        State {
+            mode: core.settings.load().mode,
+            latched: guard::is_latched(),
+            campaigns: campaigns.filter(|campaign| campaign.claims()).count() as u64,
+        }
+    }
+
     /// For how long to wait at most, and whether nothing is under way.
     fn rest(&self, core: &Core) -> (Duration, bool) {
         let due = self.due.map(|due| due.saturating_duration_since(Instant::now()));
         // Without a file of settings this planner only waits for a shim, or for the end.
         let queue = self.config.as_ref().and_then(|_| self.queue.rest(&core.queue));
-        let rest = [due, queue].into_iter().flatten().min();
+        let rest = [due, queue, self.meter.due_in()].into_iter().flatten().min();
         let chores_in = self.chores_in();
         (rest.map_or(chores_in, |rest| rest.min(chores_in)), !self.is_busy)
     }
@@ -225,6 +272,7 @@ impl Planner {
             self.due = Some(Instant::now());
         }
         self.write_noted(core);
+        self.store_again();
         if changed || self.queue.rest(&core.queue) == Some(Duration::ZERO) {
             self.queue.take(&core.queue);
         }
@@ -240,7 +288,6 @@ impl Planner {
 
     fn look_and_decide(&mut self, core: &Core, host: &Arc<Host>) -> Next {
         let settings = core.settings.load_full();
-        let first = self.book.is_none();
         let mut book = match self.book.take() {
             Some(book) => book,
             None => self.load_book(),
@@ -250,10 +297,6 @@ impl Planner {
                 since: Instant::now(),
                 every: LOOK_EVERY_MIN,
             });
-        } else if first && book.campaigns.is_empty() && !settings.admission.counts() {
-            // Just loaded, and nothing is under way: whatever waits will be asked about by Slurm.
-            self.book = Some(book);
-            return Next::Asleep;
         }
         if settings.mode == Mode::Off && book.campaigns.is_empty() {
             self.book = Some(book);
@@ -262,6 +305,10 @@ impl Planner {
         }
         let next = match self.look(core, host) {
             Some(mut facts) => {
+                if let Some(by_s) = self.clock.step_at(facts.now) {
+                    log::info!("the clock was stepped by {by_s} s; what is under way has as long as before");
+                    book.clock_stepped(by_s, facts.now);
+                }
                 let charged = self.admission.look(core, &mut facts, &settings, &book);
                 self.decide(core, host, &facts, &settings, &mut book, charged)
             }
@@ -291,20 +338,22 @@ impl Planner {
             }
             decided.extend(audit::decided(decision, facts));
         });
-        self.log_times(facts, begun.elapsed());
+        self.note_times(facts, begun.elapsed());
         let step = audit::Step {
             before: &before,
             facts,
             mode: settings.mode,
         };
         events.extend(audit::of_step(&step, book, decided));
-        // Written before anybody is asked: whoever was asked is known after a crash, too.
-        self.store(book);
-        let done = act::carry_out(core, host, facts, &actions, &settings.commands);
-        note_delivered(book, &done);
-        // After the requests are out: nobody waits for these files.
-        events.extend(audit::of_actions(&done, facts));
+        // Written before anybody is asked: whoever was asked is known after a crash, too. The audit comes first, as what
+        // the book says to have been told is not told again.
         self.write_events(settings, facts, events);
+        self.store(book);
+        let commands = act::carry_out(core, host, facts, &actions, &settings.commands);
+        let done = commands.done;
+        self.meter.ran_commands(done.len() as u64, commands.failed as u64);
+        note_delivered(book, &done);
+        self.write_events(settings, facts, audit::of_actions(&done, facts));
         if settings.records.snapshots > 0 {
             self.keep(
                 &SnapshotView::of(facts, settings, &before),
@@ -318,22 +367,6 @@ impl Planner {
         let looked_at = std::mem::take(&mut self.looked_at);
         core.forget_reclass(looked_at.into_iter().filter(|job| !still_changing.contains(job)));
         self.pace(core, book, facts, settings)
-    }
-
-    fn log_times(&self, facts: &Facts, decision: Duration) {
-        let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        let LookTimes { locks, read } = self.look_took;
-        // Up to five times a second, so not at a level at which sites usually run.
-        log::trace!(
-            "looked at {} nodes and {} running jobs: {:.2} ms until Slurm's locks were had, {:.2} ms under them, {:.2} ms \
-             to read what was copied, {:.2} ms to decide",
-            facts.nodes.len(),
-            facts.running.len(),
-            ms(locks.waited),
-            ms(locks.held),
-            ms(read),
-            ms(decision),
-        );
     }
 
     fn pace(&mut self, core: &Core, book: &Book, facts: &Facts, settings: &Settings) -> Next {
@@ -410,122 +443,5 @@ impl Planner {
         self.admission.settings_changed(core, &settings);
         core.settings.store(Arc::new(settings));
         true
-    }
-
-    fn load_book(&mut self) -> Book {
-        let Some(state) = self.state.as_mut() else {
-            return Book::default();
-        };
-        let kept = state.load().unwrap_or_else(|sentence| {
-            log::error!("{sentence}");
-            Kept::default()
-        });
-        self.admission.load(kept.ledger);
-        kept.book.after_restart()
-    }
-
-    fn store(&mut self, book: &Book) {
-        if let Some(Err(sentence)) = self
-            .state
-            .as_mut()
-            .map(|state| state.store(book, self.admission.ledger()))
-        {
-            log::error!("{sentence}");
-        }
-    }
-
-    fn write_events(&mut self, settings: &Settings, facts: &Facts, events: Vec<Event>) {
-        let entries: Vec<Entry> = events
-            .into_iter()
-            .map(|event| Entry {
-                at: facts.now,
-                shadow: settings.mode == Mode::Shadow,
-                event,
-            })
-            .collect();
-        self.write_audit(settings, &entries, 0);
-    }
-
-    /// What hooks have noted since the last time.
-    fn write_noted(&mut self, core: &Core) {
-        let (entries, lost) = core.audit_queue.take();
-        self.write_audit(&core.settings.load(), &entries, lost);
-    }
-
-    fn write_audit(&mut self, settings: &Settings, entries: &[Entry], lost: u64) {
-        let Some(journal) = &mut self.journal else { return };
-        match journal.write(&settings.audit, unix_now(), entries, lost) {
-            Ok(Some(sentence)) => log::info!("{sentence}"),
-            Ok(None) => {}
-            Err(sentence) => log::error!("{sentence}"),
-        }
-    }
-
-    fn keep(
-        &mut self,
-        snapshot: &SnapshotView<'_>,
-        facts: &Facts,
-        choices: Vec<Choice>,
-        settings: &Settings,
-    ) {
-        let Some(records) = &mut self.records else { return };
-        if settings.mode == Mode::On {
-            records.forget_last();
-        }
-        let mut urgent: Vec<JobId> = choices.iter().map(|(urgent, _)| *urgent).collect();
-        urgent.dedup();
-        let most = settings.records.snapshots as usize;
-        match records.keep(snapshot, facts.now, choices, most) {
-            Some(Ok(path)) => log::info!("{}", notes::kept(&urgent, &path.display().to_string())),
-            Some(Err(sentence)) => log::error!("{sentence}"),
-            None => {}
-        }
-    }
-
-    /// A snapshot; `None` where there is none to be had now.
-    fn look(&mut self, core: &Core, host: &Host) -> Option<Facts> {
-        if let Some(until) = self.locks_free_until {
-            std::thread::sleep(until.saturating_duration_since(Instant::now()));
-        }
-        self.looked_at = core.reclass_noted();
-        let tape = std::mem::take(&mut self.tape);
-        let mut collector = Collector::new(unix_now(), self.looked_at.clone(), self.users.clone(), tape);
-        let sink = collector.sink();
-        let called = Instant::now();
-        // SAFETY: the shim's own function, which stays mapped; this thread holds no lock of Slurm's, and `sink`
-        // and the collector behind it outlive the call.
-        let outcome = unsafe { (host.snapshot)(&raw const sink) };
-        let begun = Instant::now();
-        let locks = collector.lock_times().unwrap_or(LockTimes {
-            waited: Duration::ZERO,
-            held: begun - called,
-        });
-        self.locks_free_until = Some(begun + (locks.held * REST_FACTOR).max(REST_MIN));
-        let (facts, tape) = collector.finish();
-        self.tape = tape;
-        self.look_took = LookTimes {
-            locks,
-            read: begun.elapsed(),
-        };
-        match u32::try_from(outcome) {
-            Ok(abi::SURGENT_SNAPSHOT_OK) => {
-                if facts.is_none() {
-                    log::error!("a snapshot had a record that could not be read; looking again");
-                }
-                facts
-            }
-            Ok(abi::SURGENT_SNAPSHOT_NOT_READY) => None,
-            Ok(abi::SURGENT_SNAPSHOT_NO_MEMORY) => {
-                log::error!("no memory for a look at the cluster; looking again");
-                None
-            }
-            _ => {
-                guard::latch(
-                    "Slurm's records are not laid out as this shim expects: it was built for another release of \
-                     Slurm; build the shims again with the headers of this one",
-                );
-                None
-            }
-        }
     }
 }

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// No state file is longer.
 const FILE_MAX_BYTES: u64 = 16 << 20;
+/// The name of a file that is not whole yet. Always the same, so that there is one at most.
+const UNFINISHED: &str = "surgent.state.unfinished";
 /// The form of the file.
 const FORM: u32 = 1;
 
@@ -90,7 +92,8 @@ impl StateFile {
     /// A sentence for the log where there is one that cannot be used. Of what is under way nothing is lost by that: the
     /// requests also stand in the jobs' records. What urgent jobs have used is forgotten.
     pub fn load(&mut self) -> Result<Kept, String> {
-        let kept = self.read().map_err(|error| {
+        self.forget_unfinished();
+        let kept = self.read().map(Option::unwrap_or_default).map_err(|error| {
             format!(
                 "{}: {error}; going on from what stands in the jobs' AdminComments, and with no urgent GPU-hours used",
                 self.path.display()
@@ -100,12 +103,16 @@ impl StateFile {
         Ok(kept)
     }
 
-    fn read(&self) -> Result<Kept, String> {
+    /// What stands in the file; `None` where there is none.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    pub fn read(&self) -> Result<Option<Kept>, String> {
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
         let opened = OpenOptions::new().read(true).custom_flags(flags).open(&self.path);
         let file = match opened {
             Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Kept::default()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error.to_string()),
         };
         // Another might never end, or never begin.
@@ -116,7 +123,7 @@ impl StateFile {
         file.take(FILE_MAX_BYTES)
             .read_to_end(&mut text)
             .map_err(|error| error.to_string())?;
-        Kept::parse(&text)
+        Kept::parse(&text).map(Some)
     }
 
     /// Writes both unless that is what stands there: to a new file, flushed to disk, then renamed over the old one.
@@ -138,10 +145,18 @@ impl StateFile {
         Ok(())
     }
 
+    /// What was written when slurmctld was killed in the middle of it.
+    fn forget_unfinished(&self) {
+        // Mostly there is none; and one that cannot be removed is named when it is to be made anew.
+        let _ = std::fs::remove_file(self.path.with_file_name(UNFINISHED));
+    }
+
     fn write(&self, kept: &Kept) -> std::io::Result<()> {
+        self.forget_unfinished();
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let mut file = tempfile::Builder::new()
-            .prefix("surgent.state.")
+            .prefix(UNFINISHED)
+            .rand_bytes(0)
             .tempfile_in(folder)?;
         file.write_all(&kept.to_bytes()?)?;
         file.as_file().sync_all()?;
@@ -168,6 +183,24 @@ mod tests {
         StateFile::within(folder.path()).store(&book, &ledger).unwrap();
         let kept = Kept { book, ledger };
         assert_eq!(StateFile::within(folder.path()).load(), Ok(kept));
+    }
+
+    #[test]
+    fn what_a_kill_left_half_written_is_neither_read_nor_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = || std::fs::read_dir(folder.path()).unwrap().count();
+        std::fs::write(folder.path().join(UNFINISHED), "{").unwrap();
+        assert_eq!(StateFile::within(folder.path()).load(), Ok(Kept::default()));
+        assert_eq!(left(), 0);
+        std::fs::write(folder.path().join(UNFINISHED), "{").unwrap();
+        let book = Book {
+            campaigns: vec![Campaign::new(JobId(7), Vec::new())],
+            ..Book::default()
+        };
+        let mut file = StateFile::within(folder.path());
+        file.store(&book, &Ledger::default()).unwrap();
+        assert_eq!(file.load().unwrap().book, book);
+        assert_eq!(left(), 1);
     }
 
     #[test]

@@ -28,7 +28,10 @@ const RESTART_AFTER_S: Seconds = Seconds(2.0);
 const HOPELESS_MAX_S: Seconds = Seconds(20.0);
 /// What is still owed to victims after this is given up.
 pub const RELEASING_MAX_S: Seconds = Seconds(600.0);
-/// A campaign that was given up may be tried anew after this.
+/// For so long it is looked whether Slurm has ended a victim without remembering it. A record of a job that has ended stays
+/// for MinJobAge, by default 300 s.
+const REVIVE_MAX_S: Seconds = Seconds(30.0);
+/// A campaign that was given up, or for which nobody is left who has not missed a deadline, may be tried anew after this.
 pub const GIVEN_UP_S: Seconds = Seconds(600.0);
 
 /// Takes one campaign forward; `ledger` is what earlier urgent jobs leave free, and what later ones find.
@@ -79,7 +82,7 @@ pub fn release(campaign: &mut Campaign, now: UnixTime, actions: &mut Vec<Action>
 }
 
 /// The run of the job that was asked, if it still holds its resources.
-pub(super) fn same_run<'a>(facts: &'a Facts, asked: &Asked) -> Option<&'a RunningJob> {
+pub fn same_run<'a>(facts: &'a Facts, asked: &Asked) -> Option<&'a RunningJob> {
     facts
         .job(asked.job)
         .filter(|job| job.start == asked.start && !job.traits.completing)
@@ -144,9 +147,9 @@ impl<'a> Advance<'a> {
             let Some(job) = same_run(self.facts, asked) else {
                 continue;
             };
-            let saved = job.directives.as_ref().and_then(|directives| directives.saved);
-            if asked.saved.is_none() && saved.is_some_and(|saved| saved >= asked.asked) {
-                asked.saved = saved;
+            asked.was_behind_gate = false;
+            if asked.saved.is_none() && asked.saved_by(job).is_some() {
+                asked.saved = asked.saved_by(job);
                 campaign.missed.retain(|missed| *missed != asked.job);
                 self.actions
                     .push(Action::Say(notes::saved(asked, campaign.urgent)));
@@ -275,6 +278,11 @@ impl<'a> Advance<'a> {
                     for asked in &mut campaign.victims {
                         asked.stance = Stance::LetOff;
                     }
+                }
+                // What kept them from saving in time may be over by now.
+                if self.facts.now - since > GIVEN_UP_S {
+                    campaign.hopeless_since = None;
+                    campaign.missed.clear();
                 }
                 None
             }
@@ -429,7 +437,7 @@ impl<'a> Advance<'a> {
     }
 
     fn ask(&mut self, campaign: &mut Campaign, victim: &Victim) {
-        let asked = Asked::begin(victim, campaign.urgent, self.facts.now, self.actions);
+        let asked = Asked::begin(victim, campaign.urgent, self.facts, self.actions);
         campaign.victims.push(asked);
     }
 
@@ -445,7 +453,7 @@ impl<'a> Advance<'a> {
             }
         };
         let actions = &mut *self.actions;
-        campaign.victims.retain(|asked| {
+        campaign.victims.retain_mut(|asked| {
             let let_off = asked.stance == Stance::LetOff;
             if let Some(job) = facts.job(asked.job) {
                 let recorded = job
@@ -492,8 +500,19 @@ impl<'a> Advance<'a> {
                     recorded
                 }
                 // It has ended.
-                None => false,
+                None => revive(asked, facts.now, actions),
             }
         });
     }
+}
+
+/// Whether a victim that has ended may have been ended by Slurm all the same; then it is looked at more closely.
+fn revive(asked: &mut Asked, now: UnixTime, actions: &mut Vec<Action>) -> bool {
+    let recently = asked.gone.is_some_and(|gone| now - gone <= REVIVE_MAX_S);
+    let owed = asked.interrupted && asked.saved.is_some() && recently;
+    if owed && asked.tried.is_none_or(|tried| now - tried >= ASK_AGAIN_S) {
+        asked.tried = Some(now);
+        actions.push(Action::Revive { job: asked.job });
+    }
+    owed
 }

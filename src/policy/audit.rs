@@ -9,6 +9,7 @@ mod decided;
 mod done;
 mod event;
 mod step;
+pub mod summary;
 mod told;
 
 pub use charged::charged;

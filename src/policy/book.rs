@@ -6,9 +6,11 @@
 
 use super::audit::Told;
 use super::directives::SaveSignal;
+use super::facts::{Facts, RunningJob};
 use super::ids::{JobId, NodeIndex};
 use super::record::Stop;
 use super::request::Request;
+use super::stake::Stake;
 use super::units::UnixTime;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,11 +36,53 @@ impl Book {
     /// show whether its victims have gone.
     pub fn after_restart(mut self) -> Self {
         for campaign in &mut self.campaigns {
+            if campaign.phase != Phase::Saving {
+                campaign
+                    .victims
+                    .iter_mut()
+                    .for_each(|asked| asked.interrupted = true);
+            }
             if let Phase::Open { .. } | Phase::Requeued { .. } = campaign.phase {
                 campaign.phase = Phase::Saving;
+                for asked in &mut campaign.victims {
+                    asked.was_behind_gate = true;
+                }
             }
         }
         self
+    }
+
+    /// The clock was stepped by `by_s` seconds, and it is `now`: what is waited for is waited for as long as without that. A
+    /// job that was asked at a time that is still to come has not saved since, by any clock that is right: it is asked
+    /// again.
+    pub fn clock_stepped(&mut self, by_s: i64, now: UnixTime) {
+        let shift = |time: &mut UnixTime| time.0 = time.0.saturating_add(by_s);
+        for fitting in self.fitting.values_mut() {
+            shift(&mut fitting.since);
+            shift(&mut fitting.nudged);
+        }
+        for promotion in self.promoted.values_mut() {
+            shift(&mut promotion.at);
+        }
+        for campaign in &mut self.campaigns {
+            shift(&mut campaign.nudged);
+            campaign.hopeless_since.iter_mut().for_each(shift);
+            match &mut campaign.phase {
+                Phase::Open { since }
+                | Phase::Requeued { since }
+                | Phase::Releasing { since }
+                | Phase::GivenUp { since } => shift(since),
+                Phase::Saving => {}
+            }
+            for asked in &mut campaign.victims {
+                shift(&mut asked.deadline);
+                asked.gone.iter_mut().chain(&mut asked.tried).for_each(shift);
+                if asked.saved.is_none() && asked.asked > now {
+                    asked.asked = now;
+                    asked.delivered = false;
+                }
+            }
+        }
     }
 }
 
@@ -128,9 +172,19 @@ pub struct Asked {
     pub deadline: UnixTime,
     /// When it had.
     pub saved: Option<UnixTime>,
+    /// What it stood to lose when it was asked; not known of a request that was taken up from the job's record.
+    #[serde(default)]
+    pub stake: Option<Stake>,
     /// When it was first seen that this run is over.
     #[serde(default)]
     pub gone: Option<UnixTime>,
+    /// Whether the gate to it was open when slurmctld ended: until its run is seen to go on, Surgent may have stopped it.
+    #[serde(default)]
+    pub was_behind_gate: bool,
+    /// Slurm may have been stopping it when slurmctld ended. A slurmctld that knows nothing of that takes the death of its
+    /// script for an end of its own.
+    #[serde(default)]
+    pub interrupted: bool,
     /// Whether the request is known to have gone out since slurmctld started.
     #[serde(skip)]
     pub delivered: bool,
@@ -186,9 +240,10 @@ impl Asked {
     pub fn begin(
         victim: &super::plan::Victim,
         urgent: JobId,
-        now: UnixTime,
+        facts: &Facts,
         actions: &mut Vec<Action>,
     ) -> Self {
+        let now = facts.now;
         let asked = Self {
             job: victim.job,
             start: victim.start,
@@ -196,7 +251,10 @@ impl Asked {
             asked: now,
             deadline: victim.deadline,
             saved: None,
+            stake: facts.job(victim.job).map(|job| Stake::of(job, &facts.gres, now)),
             gone: None,
+            was_behind_gate: false,
+            interrupted: false,
             delivered: false,
             tried: Some(now),
             stance: Stance::Victim,
@@ -222,6 +280,12 @@ impl Asked {
         // Of a request that was taken up from the job's record it is not known which run it went to.
         let saved = (self.start != UnixTime(0)).then_some(self.saved.is_some());
         Stop { urgent, at, saved }
+    }
+
+    /// When it saved after the request, as `job`, which is the run that was asked, says itself.
+    pub fn saved_by(&self, job: &RunningJob) -> Option<UnixTime> {
+        let saved = job.directives.as_ref().and_then(|directives| directives.saved);
+        saved.filter(|saved| *saved >= self.asked)
     }
 
     /// Nothing more is awaited of it.
@@ -269,6 +333,11 @@ pub enum Action {
     Requeue {
         /// Whom.
         jobs: Vec<JobId>,
+    },
+    /// Put it back into the queue if Slurm itself has ended it and does not know that any more.
+    Revive {
+        /// Whom.
+        job: JobId,
     },
     /// Have Slurm's scheduler look at its queue.
     Nudge,

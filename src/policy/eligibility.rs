@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Who may be a victim.
 
+mod rules;
+
 use super::belief::{Belief, SaveRule};
-use super::directives::{SaveKind, SaveSignal, Urgency};
+use super::directives::{SaveKind, SaveSignal};
 use super::facts::RunningJob;
-use super::labels::Name;
-use super::settings::{Settings, Unsavable, VictimSettings};
+use super::settings::{Settings, Unsavable};
 use super::units::{Seconds, UnixTime};
+use rules::standing_rules;
+pub use rules::{Measure, Rule, due_runtime_s};
 use serde::{Deserialize, Serialize};
 use smallvec::{SmallVec, smallvec};
 use std::fmt;
@@ -126,67 +129,51 @@ pub fn examine(
     patience_over: bool,
     settings: &Settings,
 ) -> Result<SaveWays, Refusal> {
-    let traits = &job.traits;
-    let victims = &settings.victims;
-    let labels = &job.labels;
-    let preempted = job.record.as_ref().map_or(0, |record| record.preempted);
-    let rules = [
-        (job.class() == Urgency::Urgent, Refusal::Urgent),
-        (traits.completing, Refusal::Completing),
-        (traits.configuring, Refusal::Configuring),
-        (traits.suspended, Refusal::Suspended),
-        (job.preempt_time.is_some(), Refusal::InPreemption),
-        (!traits.batch, Refusal::Interactive),
-        (!traits.requeue, Refusal::NotRequeueable),
-        (traits.het, Refusal::HetJob),
-        (traits.exempt, Refusal::SlurmExempt),
-        (is_among(&labels.user, &victims.exempt_users), Refusal::ExemptUser),
-        (
-            is_among_caseless(&labels.account, &victims.exempt_accounts),
-            Refusal::ExemptAccount,
-        ),
-        (
-            is_among_caseless(&labels.qos, &victims.exempt_qos),
-            Refusal::ExemptQos,
-        ),
-        (
-            is_among(&labels.partition, &victims.exempt_partitions),
-            Refusal::ExemptPartition,
-        ),
-        (now - job.start < victims.min_runtime_s, Refusal::BelowMinRuntime),
-        (
-            now - job.start < due_runtime_s(preempted, victims),
-            Refusal::RestartedRecently,
-        ),
-        (
-            job.end.is_some_and(|end| end - now < victims.nearly_done_s),
-            Refusal::NearlyDone,
-        ),
-        (preempted >= victims.max_preemptions, Refusal::MaxPreemptions),
-    ];
-    if let Some((_, refusal)) = rules.iter().find(|(protects, _)| *protects) {
-        return Err(*refusal);
+    let rules = standing_rules(job, now, &settings.victims);
+    if let Some(rule) = rules.iter().find(|rule| rule.measure.protects()) {
+        return Err(rule.name);
     }
     save_ways(job, belief, patience_over, settings)
 }
 
-/// How long a job that was preempted so often is left alone once it runs again.
-fn due_runtime_s(preempted: u32, victims: &VictimSettings) -> Seconds {
-    Seconds(victims.min_runtime_s.0 * (1.0 + f64::from(preempted)))
+/// Every rule as it stands for `job`, in the order in which they are asked, also behind the first that protects it. With
+/// `patience_over` as for [`examine`].
+pub fn all_rules<'a>(
+    job: &'a RunningJob,
+    belief: &Belief,
+    now: UnixTime,
+    patience_over: bool,
+    settings: &Settings,
+) -> Vec<Rule<'a>> {
+    let saving = save_ways(job, belief, patience_over, settings).err();
+    let end = epoch_end(job, belief, settings);
+    let of_saving = [
+        Refusal::MalformedComment,
+        Refusal::CannotSave,
+        Refusal::PatienceNotOver,
+        Refusal::NoSaveInTime,
+    ]
+    .map(|name| {
+        let protects = saving == Some(name);
+        // Where it may be stopped in the middle of an epoch, an end that is too far protects nobody.
+        let told = end.filter(|end| name == Refusal::NoSaveInTime && end.in_time() != protects);
+        let measure = told.map_or(Measure::Is(protects), |end| Measure::AtMost {
+            value_s: end.wait_s,
+            limit_s: end.most_s,
+        });
+        Rule { name, measure }
+    });
+    standing_rules(job, now, &settings.victims)
+        .into_iter()
+        .chain(of_saving)
+        .collect()
 }
 
-fn is_among(label: &Option<Name>, exempt: &[String]) -> bool {
-    let label = label.as_ref().map(Name::as_str);
-    label.is_some_and(|label| exempt.iter().any(|exempt| exempt == label))
-}
-
-/// Slurm keeps the names of accounts and QOS in small letters, whatever an administrator writes.
-fn is_among_caseless(label: &Option<Name>, exempt: &[String]) -> bool {
-    let label = label.as_ref().map(Name::as_str);
-    label.is_some_and(|label| exempt.iter().any(|exempt| exempt.eq_ignore_ascii_case(label)))
-}
-
-fn save_ways(
+/// The same, whatever else protects it than how it saves.
+///
+/// # Errors
+/// The rule about saving that protects it.
+pub fn save_ways(
     job: &RunningJob,
     belief: &Belief,
     patience_over: bool,
@@ -212,8 +199,12 @@ fn save_ways(
         Some(SaveKind::Step) | None => Ok(smallvec![SaveWay::AtStep(signal)]),
         Some(SaveKind::None) => Ok(smallvec![unsaved(Refusal::CannotSave)?]),
         Some(SaveKind::Epoch) => {
-            let at_end =
-                epoch_end(job, belief, settings).map(|wait_s| SaveWay::AtEpochEnd { signal, wait_s });
+            let at_end = epoch_end(job, belief, settings)
+                .filter(EpochEnd::in_time)
+                .map(|end| SaveWay::AtEpochEnd {
+                    signal,
+                    wait_s: end.wait_s,
+                });
             let now = unsaved(Refusal::NoSaveInTime).map(|_| SaveWay::SinceEpochEnd);
             match (at_end, now) {
                 (None, Err(refusal)) => Err(refusal),
@@ -228,9 +219,27 @@ fn says_it_saves_too_slowly(belief: &Belief, settings: &Settings) -> bool {
     belief.save.by == SaveRule::Told && belief.save.takes_s > settings.victims.save_deadline_s
 }
 
-/// How long until a job that saves only at an epoch's end comes to one; `None` where that is too late to save in time.
-fn epoch_end(job: &RunningJob, belief: &Belief, settings: &Settings) -> Option<Seconds> {
+/// The end of the running epoch of a job that saves only then.
+#[derive(Clone, Copy, Debug)]
+struct EpochEnd {
+    /// How long until then.
+    wait_s: Seconds,
+    /// How long that may be for a save in time.
+    most_s: Seconds,
+}
+
+impl EpochEnd {
+    fn in_time(&self) -> bool {
+        self.wait_s <= self.most_s && self.most_s >= Seconds::ZERO
+    }
+}
+
+/// `None` for a job that saves otherwise.
+fn epoch_end(job: &RunningJob, belief: &Belief, settings: &Settings) -> Option<EpochEnd> {
     let directives = job.directives.as_ref()?;
+    if directives.save != Some(SaveKind::Epoch) {
+        return None;
+    }
     let most_s = Seconds(settings.victims.save_deadline_s.0 - belief.save.takes_s.0);
     let wait_s = match (&belief.progress, directives.epoch_s) {
         (Some(progress), _) => progress.doubt(progress.left_of_epoch_s(), progress.epoch_s),
@@ -238,5 +247,5 @@ fn epoch_end(job: &RunningJob, belief: &Belief, settings: &Settings) -> Option<S
         (None, Some(epoch_s)) if epoch_s < most_s => epoch_s,
         (None, _) => most_s,
     };
-    (wait_s <= most_s && most_s >= Seconds::ZERO).then_some(wait_s)
+    Some(EpochEnd { wait_s, most_s })
 }

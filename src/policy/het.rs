@@ -81,7 +81,10 @@ impl Advance<'_> {
         campaign.phase = Phase::Requeued { since };
         campaign.nudged = since;
         let jobs = self.still_there(campaign);
-        self.say(campaign.urgent, notes::requeued(campaign.urgent, &jobs));
+        // After a restart all of them may have gone already.
+        if !jobs.is_empty() {
+            self.say(campaign.urgent, notes::requeued(campaign.urgent, &jobs));
+        }
         self.command(jobs);
     }
 

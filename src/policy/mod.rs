@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod admission;
+pub mod adopt;
 pub mod advance;
 pub mod audit;
 pub mod belief;
@@ -21,6 +22,7 @@ pub mod fit;
 pub mod het;
 pub mod ids;
 pub mod labels;
+pub mod metrics;
 pub mod notes;
 pub mod outlook;
 pub mod party;
@@ -33,6 +35,7 @@ pub mod resources;
 pub mod select;
 pub mod settings;
 pub mod snapshot;
+pub mod stake;
 pub mod step;
 pub mod together;
 pub mod units;

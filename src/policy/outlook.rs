@@ -3,7 +3,7 @@
 
 use super::belief::{Belief, believe_all};
 use super::cost::{Cost, Rates, typical_save_age};
-use super::eligibility::{Refusal, SaveWay, examine};
+use super::eligibility::{Refusal, SaveWay, examine, save_ways};
 use super::facts::Facts;
 use super::settings::Settings;
 use smallvec::SmallVec;
@@ -46,12 +46,7 @@ impl<'a> Outlook<'a> {
     /// `patience_over`: it may also be stopped unsaved, if the site allows that at all.
     pub fn ways(&self, patience_over: bool) -> &[Result<PricedWays, Refusal>] {
         self.ways[usize::from(patience_over)].get_or_init(|| {
-            let rates = Rates {
-                now: self.facts.now,
-                gres: &self.facts.gres,
-                victims: &self.settings.victims,
-                typical_age_s: typical_save_age(self.facts.now, self.beliefs().iter()),
-            };
+            let rates = self.rates();
             let jobs = self.facts.running.iter().zip(self.beliefs());
             jobs.map(|(job, belief)| {
                 let ways = examine(job, belief, self.facts.now, patience_over, self.settings)?;
@@ -60,5 +55,25 @@ impl<'a> Outlook<'a> {
             })
             .collect()
         })
+    }
+
+    /// In what ways the running job at this place may be stopped unless a rule protects it that has nothing to do with its
+    /// saving; none where it cannot be stopped in any.
+    pub fn price(&self, at: usize) -> PricedWays {
+        let (job, belief) = (&self.facts.running[at], &self.beliefs()[at]);
+        let rates = self.rates();
+        let ways = save_ways(job, belief, false, self.settings).unwrap_or_default();
+        ways.into_iter()
+            .map(|way| (way, rates.cost(job, belief, &way)))
+            .collect()
+    }
+
+    fn rates(&self) -> Rates<'_> {
+        Rates {
+            now: self.facts.now,
+            gres: &self.facts.gres,
+            victims: &self.settings.victims,
+            typical_age_s: typical_save_age(self.facts.now, self.beliefs().iter()),
+        }
     }
 }

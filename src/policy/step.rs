@@ -5,8 +5,9 @@
 //! be done follows from what the facts show, not from what was done before.
 
 use super::admission::urgent_priority;
+use super::adopt::adopt;
 use super::advance::{Advance, GIVEN_UP_S, RELEASING_MAX_S, behind_gate, release, say};
-use super::book::{Action, Asked, Book, Campaign, Fitting, Phase, Promotion, Stance};
+use super::book::{Action, Asked, Book, Campaign, Fitting, Phase, Promotion};
 use super::decision::{Decision, Listener};
 use super::directives::Urgency;
 use super::eligibility::Refusal;
@@ -19,7 +20,6 @@ use super::outlook::Outlook;
 use super::party::Party;
 use super::plan::{Constraints, Outcome, Plan};
 use super::queue;
-use super::record::Record;
 use super::settings::{Mode, Settings};
 use super::units::{Seconds, UnixTime};
 use std::collections::{BTreeMap, BTreeSet};
@@ -129,63 +129,6 @@ fn wind_up_served(book: &mut Book, facts: &Facts, actions: &mut Vec<Action>) {
 /// Whether anything is left to do or to wait for, so that another step is needed soon.
 pub fn is_idle(book: &Book, facts: &Facts) -> bool {
     book.campaigns.is_empty() && Party::all(facts).iter().all(Party::is_blocked)
-}
-
-/// Takes up requests that stand in the jobs' records and not in the book: the book was lost, or is older.
-fn adopt(book: &mut Book, facts: &Facts) {
-    for job in &facts.running {
-        let signal = job.directives.as_ref().and_then(|directives| directives.signal);
-        if let Some(victim) = recorded(job.id, job.record.as_ref(), job.start, signal) {
-            adopt_one(book, victim);
-        }
-    }
-    for job in &facts.parked {
-        if let Some(victim) = recorded(job.id, job.record.as_ref(), UnixTime(0), None) {
-            adopt_one(book, victim);
-        }
-    }
-}
-
-fn recorded(
-    job: JobId,
-    record: Option<&Record>,
-    start: UnixTime,
-    signal: Option<super::directives::SaveSignal>,
-) -> Option<(JobId, Asked)> {
-    let record = record?;
-    let asked = record.asked?;
-    let victim = Asked {
-        job,
-        // A run that began after the request is not the one that was asked.
-        start: if start > asked { UnixTime(0) } else { start },
-        signal,
-        asked,
-        deadline: record.deadline?,
-        saved: None,
-        gone: None,
-        delivered: false,
-        tried: None,
-        stance: Stance::Victim,
-    };
-    Some((record.ask?, victim))
-}
-
-fn adopt_one(book: &mut Book, (urgent, victim): (JobId, Asked)) {
-    let known = book
-        .campaigns
-        .iter()
-        .any(|campaign| campaign.victims.iter().any(|asked| asked.job == victim.job));
-    if known {
-        return;
-    }
-    match book
-        .campaigns
-        .iter_mut()
-        .find(|campaign| campaign.urgent == urgent)
-    {
-        Some(campaign) => campaign.victims.push(victim),
-        None => book.campaigns.push(Campaign::new(urgent, vec![victim])),
-    }
 }
 
 fn reclass(facts: &Facts) -> impl Iterator<Item = Action> {
@@ -366,7 +309,7 @@ fn carry_out(plan: &Plan, facts: &Facts, actions: &mut Vec<Action>) -> Campaign 
     let victims = plan
         .victims
         .iter()
-        .map(|victim| Asked::begin(victim, plan.urgent, facts.now, actions))
+        .map(|victim| Asked::begin(victim, plan.urgent, facts, actions))
         .collect();
     Campaign {
         nodes: plan.nodes.clone(),

@@ -9,6 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// So many nodes are shown at most.
 const NODES_MAX: usize = 8;
 
+/// Of these at most so many where the urgent job does not run, and its victims start again.
+const RESTARTS_MAX: usize = 2;
+
 /// So much of the time before the first request is shown, and after the start, in seconds at least.
 const MARGIN_S: i64 = 120;
 
@@ -60,27 +63,32 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Around the start for which most jobs had to save, the first of these; `None` where nobody was stopped.
+    /// Around the start for which most jobs had to save, the first of these; one after which a victim soon starts again,
+    /// if there is any. `None` where nobody was stopped.
     pub fn of(jobs: &[Job], machine: Machine, replayed: &Replayed) -> Option<Self> {
+        let restarts = |service: &Service| {
+            let (_, to_s) = window(jobs, service);
+            let mut spans = replayed.spans.iter();
+            spans.any(|span| {
+                let is_soon = span.from_s >= service.start_s && span.from_s < to_s;
+                is_soon && span.what == What::Restarts && is_stopped(service, span.job)
+            })
+        };
         let saved = |service: &&Service| {
             service
                 .stopped
                 .iter()
-                .filter(|(_, loss)| loss.saving_s > 0)
+                .filter(|stopped| stopped.loss.saving_s > 0)
                 .count()
         };
         let service = replayed
             .services
             .iter()
             .filter(|service| !service.stopped.is_empty())
-            .min_by_key(|service| (Reverse(saved(service)), service.start_s))?;
-        let stopped: BTreeSet<usize> = service.stopped.iter().map(|(at, _)| *at).collect();
+            .min_by_key(|service| (!restarts(service), Reverse(saved(service)), service.start_s))?;
+        let stopped: BTreeSet<usize> = service.stopped.iter().map(|stopped| stopped.at).collect();
         let waited_s = service.start_s - jobs[service.urgent].submit_s;
-        let margin_s = MARGIN_S.max(waited_s);
-        let (from_s, to_s) = (
-            service.start_s - waited_s - margin_s,
-            service.start_s + 2 * margin_s,
-        );
+        let (from_s, to_s) = window(jobs, service);
         let in_window = |span: &&Span| span.from_s < to_s && span.to_s > from_s;
         let spans: Vec<&Span> = replayed.spans.iter().filter(in_window).collect();
         let nodes = nodes(&spans, service, &stopped);
@@ -123,7 +131,18 @@ impl Timeline {
     }
 }
 
-/// The nodes on which the urgent job started, then others of its victims.
+/// From when until when the nodes are shown.
+fn window(jobs: &[Job], service: &Service) -> (i64, i64) {
+    let submit_s = jobs[service.urgent].submit_s;
+    let margin_s = MARGIN_S.max(service.start_s - submit_s);
+    (submit_s - margin_s, service.start_s + 2 * margin_s)
+}
+
+fn is_stopped(service: &Service, job: usize) -> bool {
+    service.stopped.iter().any(|stopped| stopped.at == job)
+}
+
+/// Nodes on which the urgent job started, on which victims start again, then others of its victims.
 fn nodes(spans: &[&Span], service: &Service, stopped: &BTreeSet<usize>) -> Vec<u32> {
     let of = |wanted: &dyn Fn(&Span) -> bool| {
         let spans = spans.iter().filter(|span| wanted(span));
@@ -133,10 +152,17 @@ fn nodes(spans: &[&Span], service: &Service, stopped: &BTreeSet<usize>) -> Vec<u
     };
     let urgent = of(&|span| span.job == service.urgent);
     let victims = of(&|span| stopped.contains(&span.job) && span.to_s <= service.start_s);
-    let others = victims.difference(&urgent);
-    let mut nodes: Vec<u32> = urgent.iter().chain(others).copied().take(NODES_MAX).collect();
-    nodes.sort_unstable();
-    nodes
+    let restarts = of(&|span| {
+        span.what == What::Restarts && stopped.contains(&span.job) && span.from_s >= service.start_s
+    });
+    let first = urgent.iter().take(NODES_MAX - restarts.len().min(RESTARTS_MAX));
+    let mut nodes = BTreeSet::new();
+    for node in first.chain(&restarts).chain(&victims).chain(&urgent) {
+        if nodes.len() < NODES_MAX {
+            nodes.insert(*node);
+        }
+    }
+    nodes.into_iter().collect()
 }
 
 /// Which GPUs of a node are whose: a replay only counts them.

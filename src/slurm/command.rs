@@ -13,9 +13,9 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
-use wait_timeout::ChildExt;
 
 /// The most that is read from each of the command's outputs, where nothing else is said.
 pub const OUTPUT_BYTES_MAX: usize = 1024 * 1024;
@@ -23,7 +23,10 @@ pub const OUTPUT_BYTES_MAX: usize = 1024 * 1024;
 /// How often `stop` is asked while the command runs.
 const STOP_CHECK: Duration = Duration::from_millis(50);
 
-/// How long a killed command may take to vanish before it is left behind (it can be stuck on a dead file system).
+/// How often it is looked whether the command has exited, once it has closed its outputs.
+const EXIT_CHECK: Duration = Duration::from_millis(5);
+
+/// How long a killed command may take to vanish before it is left to later runs (it can be stuck on a dead file system).
 const REAP_LIMIT: Duration = Duration::from_secs(1);
 
 /// How much of what a failed command said goes into the error.
@@ -170,6 +173,7 @@ pub fn run_up_to<A: AsRef<OsStr>>(
         program: name(),
         source,
     };
+    lingering().retain_mut(|child| matches!(child.try_wait(), Ok(None)));
     let mut child = Command::new(program)
         .args(args)
         .env_clear()
@@ -185,29 +189,22 @@ pub fn run_up_to<A: AsRef<OsStr>>(
         Output::of(child.stdout.take().map(OwnedFd::from)),
         Output::of(child.stderr.take().map(OwnedFd::from)),
     ];
-    let finished = follow(&mut child, &mut outputs, end, bounds, max_bytes).map_err(failed);
-    if !matches!(finished, Ok(Finish::Exited)) {
-        end_group(&mut child);
+    let ended = follow(&mut child, &mut outputs, end, bounds, max_bytes);
+    if !matches!(ended, Ok(Ok(_))) {
+        end_group(child);
     }
     let [stdout, stderr] = outputs;
-    match finished? {
-        Finish::Exited => {}
-        Finish::TimedOut => {
-            return Err(CommandError::TimedOut {
-                program: name(),
-                limit: bounds.limit,
-            });
-        }
-        Finish::Stopped => return Err(CommandError::Stopped { program: name() }),
-        Finish::TooMuch => {
-            return Err(CommandError::TooMuch {
-                program: name(),
-                max_bytes,
-            });
-        }
-    }
-    // It has exited, so this does not wait.
-    let status = child.wait().map_err(failed)?;
+    let status = ended.map_err(failed)?.map_err(|bound| match bound {
+        Bound::Time => CommandError::TimedOut {
+            program: name(),
+            limit: bounds.limit,
+        },
+        Bound::Stop => CommandError::Stopped { program: name() },
+        Bound::Output => CommandError::TooMuch {
+            program: name(),
+            max_bytes,
+        },
+    })?;
     if status.success() {
         return Ok(stdout.bytes);
     }
@@ -221,11 +218,11 @@ pub fn run_up_to<A: AsRef<OsStr>>(
     })
 }
 
-enum Finish {
-    Exited,
-    TimedOut,
-    Stopped,
-    TooMuch,
+/// What a command has reached that did not end by itself.
+enum Bound {
+    Time,
+    Stop,
+    Output,
 }
 
 /// One of the command's outputs; `pipe` is `None` from its end on.
@@ -263,31 +260,31 @@ fn follow(
     end: Instant,
     bounds: &Bounds<'_>,
     max_bytes: usize,
-) -> io::Result<Finish> {
+) -> io::Result<Result<ExitStatus, Bound>> {
     loop {
         if (bounds.stop)() {
-            return Ok(Finish::Stopped);
+            return Ok(Err(Bound::Stop));
         }
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Ok(Finish::TimedOut);
+            return Ok(Err(Bound::Time));
         }
         let slice = left.min(STOP_CHECK);
         if outputs.iter().all(|output| output.pipe.is_none()) {
-            if child.wait_timeout(slice)?.is_some() {
-                return Ok(Finish::Exited);
+            if let Some(status) = exit_within(child, slice)? {
+                return Ok(Ok(status));
             }
             continue;
         }
         // Asked before the poll: what an exited command wrote is in the pipe already. The pipe itself may stay open in
         // something that it started and left behind.
-        let has_exited = child.try_wait()?.is_some();
-        let has_read = read_ready(outputs, if has_exited { Duration::ZERO } else { slice })?;
+        let exited = child.try_wait()?;
+        let has_read = read_ready(outputs, if exited.is_some() { Duration::ZERO } else { slice })?;
         if outputs.iter().any(|output| output.bytes.len() > max_bytes) {
-            return Ok(Finish::TooMuch);
+            return Ok(Err(Bound::Output));
         }
-        if has_exited && !has_read {
-            return Ok(Finish::Exited);
+        if let Some(status) = exited.filter(|_| !has_read) {
+            return Ok(Ok(status));
         }
     }
 }
@@ -320,12 +317,34 @@ fn read_ready(outputs: &mut [Output; 2], limit: Duration) -> io::Result<bool> {
     Ok(ready.contains(&true))
 }
 
-fn end_group(child: &mut Child) {
+/// Asks again and again: slurmctld blocks SIGCHLD, and its handlers are not ours to set.
+fn exit_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let begun = Instant::now();
+    loop {
+        let exited = child.try_wait()?;
+        let left = limit.saturating_sub(begun.elapsed());
+        if exited.is_some() || left.is_zero() {
+            return Ok(exited);
+        }
+        std::thread::sleep(left.min(EXIT_CHECK));
+    }
+}
+
+/// A child that nobody has waited for stays in the table of processes for as long as its parent, slurmctld, runs.
+fn end_group(mut child: Child) {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         // Nothing to be done where it is gone already.
         let _ = kill_process_group(group, Signal::KILL);
     }
-    let _ = child.wait_timeout(REAP_LIMIT);
+    if let Ok(None) = exit_within(&mut child, REAP_LIMIT) {
+        lingering().push(child);
+    }
+}
+
+/// Commands that were killed and had not vanished.
+fn lingering() -> MutexGuard<'static, Vec<Child>> {
+    static LINGERING: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+    LINGERING.lock().unwrap_or_else(|poison| poison.into_inner())
 }
 
 /// `text` as one line fit for a message: no control character, bounded.

@@ -92,6 +92,12 @@ impl Config {
         Ok(config)
     }
 
+    /// Where slurm.conf is, if nothing but the environment tells.
+    pub fn usual_path() -> PathBuf {
+        const DEFAULT: &str = "/etc/slurm/slurm.conf";
+        std::env::var_os("SLURM_CONF").map_or_else(|| PathBuf::from(DEFAULT), PathBuf::from)
+    }
+
     /// Reads slurm.conf itself, for when slurmctld does not answer: what the file says, without the files that it includes
     /// and without Slurm's defaults but for `PluginDir`. The release is that of the slurmctld on the search path, if there is
     /// one.

@@ -4,5 +4,7 @@
 
 pub mod command;
 pub mod config;
+pub mod ending;
 pub mod job;
 pub mod show;
+pub mod submit;

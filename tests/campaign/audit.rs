@@ -257,6 +257,37 @@ fn a_restart_repeats_no_more_than_requests() {
 }
 
 #[test]
+fn a_stop_that_is_seen_only_after_a_restart_is_told_as_one() {
+    let mut world = full_cluster();
+    while world.gates.is_empty() {
+        world.tick();
+    }
+    world.schedule();
+    world.crash(true);
+    world.run(50);
+    assert_tells_all(&world);
+
+    let mut world = World::new(4);
+    for id in 1..=4 {
+        world.train(id, &[id - 1], Some(2));
+    }
+    world.submit_urgent_het(9, &[1, 1]);
+    while !world.happened("requeue 1 by command") {
+        world.tick();
+    }
+    world.crash(true);
+    world.run(50);
+    let told = gist(&world);
+    let count = |event: &str| told.iter().filter(|told| *told == event).count();
+    let gates = count("gate_opened requeued_by_command");
+    assert_eq!(
+        (count("stopped 1"), count("stopped 2"), gates),
+        (1, 1, 1),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn a_heterogeneous_job_that_slurm_does_not_start_is_told_to_be_given_up() {
     let mut world = World::new(4);
     for id in 1..=4 {

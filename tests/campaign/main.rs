@@ -3,6 +3,8 @@
 
 mod audit;
 mod het;
+mod metrics;
+mod setbacks;
 mod world;
 
 use proptest::prelude::*;
@@ -167,6 +169,43 @@ fn a_crash_at_any_second_ends_well_with_and_without_the_state_file() {
             assert_well(&world);
         }
     }
+}
+
+#[test]
+fn who_was_stopped_when_slurmctld_was_killed_comes_back() {
+    // The planner has seen that the urgent job started, or has not.
+    for seen in [false, true] {
+        let mut world = full_cluster();
+        let mut before = world.book.clone();
+        while !world.happened("start 9") {
+            before.clone_from(&world.book);
+            world.tick();
+        }
+        if !seen {
+            world.book = before;
+        }
+        world.crash_in_the_act(9);
+        world.run(60);
+        for victim in [1, 2] {
+            world.position(&format!("revive {victim}"));
+            world.position(&format!("restore {victim}"));
+        }
+        assert_well(&world);
+    }
+}
+
+#[test]
+fn who_ends_by_himself_after_a_crash_is_left_alone() {
+    let mut world = full_cluster();
+    while !world.happened("gate 9") {
+        world.tick();
+    }
+    world.crash(true);
+    world.cancel(1);
+    world.run(60);
+    assert_eq!(world.jobs[&1].state, State::Gone);
+    assert!(world.happened("start 9"));
+    assert_well(&world);
 }
 
 #[test]

@@ -21,8 +21,15 @@ pub const CPUS: u32 = 8;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum State {
-    Pending { begin: i64 },
-    Running { start: i64, nodes: Vec<u32> },
+    Pending {
+        begin: i64,
+    },
+    Running {
+        start: i64,
+        nodes: Vec<u32>,
+    },
+    /// Slurm stopped it, and after a crash takes that for an end of its own.
+    Killed,
     Gone,
 }
 
@@ -194,6 +201,21 @@ impl World {
         };
     }
 
+    /// Slurmctld is killed before it has saved what it did in this second for the urgent job `urgent`.
+    pub fn crash_in_the_act(&mut self, urgent: u32) {
+        for victim in self.jobs.values_mut() {
+            if victim.state
+                == (State::Pending {
+                    begin: self.now + 121,
+                })
+            {
+                victim.state = State::Killed;
+            }
+        }
+        self.jobs.get_mut(&urgent).unwrap().state = State::Pending { begin: 0 };
+        self.crash(true);
+    }
+
     pub fn cancel(&mut self, id: u32) {
         self.jobs.get_mut(&id).unwrap().state = State::Gone;
     }
@@ -294,6 +316,13 @@ impl World {
                 }
                 self.events.push(format!("restore {job}"));
             }
+            Action::Revive { job } => {
+                let target = self.jobs.get_mut(&job.0).unwrap();
+                if target.state == State::Killed {
+                    target.stop(self.now);
+                    self.events.push(format!("revive {job}"));
+                }
+            }
             Action::ShowWait { urgent, waits_for } => {
                 self.rewrite(urgent, |record| record.waits_for = waits_for)
             }
@@ -322,7 +351,7 @@ impl World {
     }
 
     /// Slurm: urgent jobs first, preempting exactly whom an open gate lets it.
-    fn schedule(&mut self) {
+    pub fn schedule(&mut self) {
         if self.now < self.nodes_back_at {
             return;
         }
@@ -439,7 +468,7 @@ impl World {
         for (id, job) in &self.jobs {
             let id = JobId(*id);
             match &job.state {
-                State::Gone => {}
+                State::Killed | State::Gone => {}
                 State::Running { start, nodes } => facts.running.push(RunningJob {
                     id,
                     array: None,

@@ -4,7 +4,8 @@
 use crate::interruptions::{wait_for_saved_state, wait_for_signals};
 use crate::on_cluster;
 use crate::scene::{
-    TOML, Trainee, assert_all_finish_whole, assert_undisturbed, four, start, urgent, wait_for_requests,
+    TOML, Trainee, assert_all_finish_whole, assert_undisturbed, four, start, urgent, wait_for_log,
+    wait_for_requests,
 };
 use crate::support::{Builder, Cluster, JobId, LIMIT, Outcome, Training};
 
@@ -28,12 +29,6 @@ fn submit_urgent(cluster: &Cluster, nodes: [u32; 2]) -> Outcome<JobId> {
 
 fn components(leader: JobId) -> [JobId; 2] {
     [leader, JobId(leader.0 + 1)]
-}
-
-fn wait_for_log(cluster: &Cluster, sentence: &str) -> Outcome {
-    cluster.wait_for(&format!("{sentence:?} in the log"), LIMIT, |cluster| {
-        Ok(cluster.logged(&[sentence]).is_some())
-    })
 }
 
 fn priority(cluster: &Cluster, job: JobId) -> Outcome<u32> {

@@ -3,9 +3,11 @@
 
 use crate::on_cluster;
 use crate::scene::{
-    Trainee, assert_all_finish_whole, assert_finishes_whole, four, quick, urgent, wait_for_requests,
+    Trainee, assert_all_finish_whole, assert_finishes_whole, four, quick, urgent, wait_for_log,
+    wait_for_requests,
 };
-use crate::support::{Cluster, JobId, LIMIT, Outcome};
+use crate::support::{Cluster, JobId, LIMIT, Outcome, finish};
+use std::process::Command;
 
 /// The victims' saves take so long that much can happen meanwhile.
 const SAVE: &str = "--save-s=4";
@@ -71,6 +73,69 @@ fn reconfigure_while_victims_save_changes_nothing() -> Outcome {
         cluster.reconfigure()?;
         assert_ends_well(cluster, &trainees, &victims, urgent)
     })
+}
+
+/// What a batch script says at its end comes to a slurmctld that takes it for a job which ended by itself.
+#[test]
+fn slurmctld_killed_while_slurm_stops_the_victims_has_them_requeued_all_the_same() -> Outcome {
+    on_cluster(quick(), |cluster| {
+        let trainees = four(cluster, |training| training.lasting(9, 0.1).option("--save-s=8"))?;
+        let urgent = urgent(cluster, "urgent", 2)?;
+        let victims = wait_for_requests(cluster, &trainees, urgent, 2)?;
+        wait_for_signals(cluster, &trainees, &victims)?;
+        wait_for_saved_state(cluster, &format!("ask={urgent} "), 2)?;
+        let caretakers = victims
+            .iter()
+            .map(|victim| caretaker(cluster, trainees[*victim].id))
+            .collect::<Outcome<Vec<_>>>()?;
+        // Both would die at once otherwise.
+        caretakers.iter().try_for_each(|pid| signal(*pid, "STOP"))?;
+        wait_for_log(
+            cluster,
+            &format!("has been requeued to reclaim resources for JobId={urgent}"),
+        )?;
+        cluster.kill_controller()?;
+        cluster.start_controller()?;
+        caretakers.iter().try_for_each(|pid| signal(*pid, "CONT"))?;
+        assert_ends_well(cluster, &trainees, &victims, urgent)
+    })
+}
+
+/// The slurmstepd above a job's batch script on this cluster.
+fn caretaker(cluster: &Cluster, job: JobId) -> Outcome<u32> {
+    let here = cluster.folder().to_string_lossy().into_owned();
+    let of_job = format!("SLURM_JOB_ID={job}");
+    let processes = std::fs::read_dir("/proc").map_err(|error| error.to_string())?;
+    let mut pids = processes.flatten().filter_map(|process| {
+        let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
+        let environment = String::from_utf8_lossy(&environment).into_owned();
+        let is_of_job = environment.split('\0').any(|line| line == of_job) && environment.contains(&here);
+        is_of_job.then(|| process.file_name().to_str()?.parse().ok())?
+    });
+    let mut pid: u32 = pids.next().ok_or_else(|| format!("job {job} has no process"))?;
+    loop {
+        let status =
+            std::fs::read_to_string(format!("/proc/{pid}/status")).map_err(|error| error.to_string())?;
+        let field = |name: &str| {
+            status
+                .lines()
+                .find_map(|line| line.strip_prefix(name))
+                .map(str::trim)
+        };
+        if field("Name:") == Some("slurmstepd") {
+            return Ok(pid);
+        }
+        let parent = field("PPid:").and_then(|parent| parent.parse().ok());
+        pid = parent.ok_or_else(|| format!("job {job} has no slurmstepd above it"))?;
+    }
+}
+
+fn signal(pid: u32, name: &str) -> Outcome {
+    finish(
+        Command::new("kill").args([&format!("-{name}"), &pid.to_string()]),
+        "kill",
+    )
+    .map(drop)
 }
 
 /// A request is written into the record before the signal goes out; waits until the programs have heard it.

@@ -6,6 +6,7 @@
 mod support;
 
 mod admission;
+mod ask;
 mod attacks;
 mod audit;
 mod base;
@@ -23,14 +24,17 @@ mod latency;
 mod launchers;
 mod layout;
 mod memory;
+mod metrics;
 mod order;
 mod programs;
 mod reclass;
+mod rehearsal;
 mod releases;
 mod saving;
 mod scene;
 mod shapes;
 mod show;
+mod status;
 mod story;
 mod traps;
 mod upgrade;

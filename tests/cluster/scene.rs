@@ -81,6 +81,13 @@ pub fn urgent(cluster: &Cluster, name: &str, nodes: u32) -> Outcome<JobId> {
     cluster.sbatch(&arguments, "echo urgent; sleep 3")
 }
 
+/// Waits until slurmctld has logged a line with this in it.
+pub fn wait_for_log(cluster: &Cluster, sentence: &str) -> Outcome {
+    cluster.wait_for(&format!("{sentence:?} in the log"), LIMIT, |cluster| {
+        Ok(cluster.logged(&[sentence]).is_some())
+    })
+}
+
 /// The urgent job that `job` is asked to make way for.
 pub fn asked_for(cluster: &Cluster, job: JobId) -> Outcome<Option<JobId>> {
     let job = cluster.job(job)?;

@@ -28,7 +28,7 @@ pub fn gpus_of(count: u32, more: &[&str]) -> Vec<String> {
 }
 
 /// Four nodes that nothing fits on any more: halves, quarters, a whole node, and a job on two nodes.
-fn crowd() -> Vec<Member> {
+pub fn crowd() -> Vec<Member> {
     vec![
         Member::new("half1", gpus_of(2, &["-wn1"])),
         Member::new("half2", gpus_of(2, &["-wn1"])),
@@ -42,7 +42,7 @@ fn crowd() -> Vec<Member> {
 }
 
 /// Two partitions, features, and no room.
-fn crowded_cluster() -> Builder {
+pub fn crowded_cluster() -> Builder {
     Cluster::builder()
         .toml(TOML)
         .conf("SchedulerParameters=batch_sched_delay=0")

@@ -311,7 +311,9 @@ fn no_text_of_a_user_reaches_anothers_job_and_any_user_may_look() -> Outcome {
         let mut sly = Vec::new();
         for text in &texts {
             let (name, comment) = (format!("--job-name={text}"), format!("--comment={text}"));
-            let options = ["--hold", &name, &comment, "--output=/dev/null"];
+            // Nobody checks accounts here.
+            let account = format!("--account={text}");
+            let options = ["--hold", &name, &comment, &account, "--output=/dev/null"];
             sly.push(cluster.sbatch_as_nobody(&options, "true")?);
         }
         let folder = as_nobody()?;

@@ -41,11 +41,15 @@ impl Bench {
     }
 
     fn command(&self, options: &[&str]) -> Command {
+        self.command_for("trace", options)
+    }
+
+    fn command_for(&self, trace: &str, options: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_surgent"));
         let machine = ["--nodes", "4", "--gpus-per-node", "4"];
         command
             .current_dir(self.0.path())
-            .args(["replay", "trace"])
+            .args(["replay", trace])
             .args(machine);
         command.args(options).stdin(Stdio::null());
         command
@@ -130,6 +134,101 @@ fn what_cannot_be_used_is_said_in_one_line() {
     fails(&["--policies", "best"], 2, "there is no policy \"best\"");
     fails(&["--settings", "missing.toml"], 1, "missing.toml");
     fails(&["--html", "no/folder/page.html"], 1, "no/folder/page.html: ");
+    fails(&["--html", "trace"], 1, "trace: the page would overwrite");
+    fails(
+        &["--shadow", "trace"],
+        1,
+        "trace: line 1: not a line of an audit file",
+    );
+    fails(&["--shadow", "missing"], 1, "missing: No such file");
+    fs::write(
+        bench.path("on"),
+        "{\"v\":1,\"at\":9,\"kind\":\"waits\",\"urgent\":1,\"tasks\":1,\"submit\":9}\n",
+    )
+    .unwrap();
+    fails(&["--shadow", "on"], 1, "on: no line was written in shadow mode");
+    fs::remove_file(bench.path("trace")).unwrap();
+    fs::create_dir(bench.path("trace")).unwrap();
+    fails(&[], 1, "trace: a directory, and no trace");
+}
+
+/// However large a file is, no more of it is kept than a line. A sparse file takes no room on the disk.
+#[test]
+fn a_gigabyte_of_nothing_is_refused_at_its_first_line() {
+    let bench = Bench::new();
+    fs::File::create(bench.path("trace"))
+        .and_then(|file| file.set_len(1 << 30))
+        .unwrap();
+    let mut command = bench.command(&[]);
+    // SAFETY: only a limit is set between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            let limit = libc::rlimit {
+                rlim_cur: 256 << 20,
+                rlim_max: 256 << 20,
+            };
+            match libc::setrlimit(libc::RLIMIT_AS, &limit) {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        });
+    }
+    let output = command.output().unwrap();
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("trace: line 1: the line is longer than"), "{err}");
+}
+
+#[test]
+fn a_trace_may_come_by_a_pipe() {
+    let bench = Bench::new();
+    bench.trace(20);
+    let by_name = bench.run(&["--policies", "surgent, never"]);
+    let mut piped = bench.command_for("-", &["--policies", "surgent, never"]);
+    piped.stdin(fs::File::open(bench.path("trace")).unwrap());
+    let piped = text(&piped.output().unwrap().stdout);
+    assert_eq!(piped.replacen("-:", "trace:", 1), text(&by_name.stdout));
+}
+
+const AUDIT: &str = r#"{"v":1,"time":"","at":1000,"shadow":true,"kind":"waits","urgent":4,"user":7,"partitions":[],"min_nodes":1,"tasks":1,"submit":998}
+{"v":1,"time":"","at":1002,"shadow":true,"kind":"plan","urgent":4,"user":7,"why":"first","nodes":["n0"],"cost_gpu_s":360.0,"ready_s":29.0,"victims":[{"job":2,"user":1,"start":5,"signal":"URG@full","deadline":1302,"cost_gpu_s":360.0,"cost":{"resources":4.0,"lost_s":1.0,"lost_by":"one_step","confidence":null,"save_s":29.0,"save_by":"configured","restart_s":60.0,"priority_weight":1.0,"repeat_factor":1.0,"ready_s":29.0}}],"protected":{}}
+{"v":1,"time":"","at":8200,"shadow":true,"kind":"started","urgent":4,"user":7,"start":8198,"waited_s":7200.0,"nodes":["n0"]}
+{"v":1,"time":"","at":8200,"shadow":true,"kind":"waits","urgent":5,"user":7,"partitions":[],"min_nodes":9,"tasks":1,"submit":8199}
+{"v":1,"time":"","at":8201,"shadow":true,"kind":"no_set","urgent":5,"protected":{"cannot_save":2}}
+{"v":1,"time":"","at":8300,"kind":"asked","urgent":6,"job":9,"signal":null,"asked":8300,"deadline":8400}
+"#;
+
+#[test]
+fn what_was_decided_in_shadow_mode_is_shown_beside_the_replay() {
+    let bench = Bench::new();
+    bench.trace(20);
+    fs::write(bench.path("audit"), AUDIT).unwrap();
+    let options = ["--policies", "never", "--shadow", "audit"];
+    let out = text(&bench.run(&options).stdout);
+    for words in [
+        "Decided in shadow mode, by audit",
+        "urgent jobs                    2 in 2.0h, 1 started",
+        "their real wait                p50 2.0h, p95 2.0h",
+        "made way     for 1: 1 stop of 1 job",
+        "for each urgent start          0.100 GPU-h, 1.00 victims",
+        "wait by those plans            p50 33s, p95 33s",
+        "no set of jobs was enough      for 1",
+        "lines of another mode          1",
+    ] {
+        assert!(out.contains(words), "{words}\n{out}");
+    }
+    assert!(out.lines().all(|line| line.chars().count() <= 100), "{out}");
+
+    let output = bench.run(&[&options[..], &["--json", "--html", "page.html"]].concat());
+    let json: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
+    let shadow = &json["shadow"];
+    assert_eq!(
+        (&shadow["planned"], &shadow["victims"], &shadow["lines_on"]),
+        (&1.into(), &1.into(), &1.into())
+    );
+    assert_eq!(shadow["foreseen_wait_s"]["p50"], 33.0);
+    let page = fs::read_to_string(bench.path("page.html")).unwrap();
+    assert!(page.contains("Decided in shadow mode") && page.contains("p50 33s, p95 33s"));
 }
 
 #[test]

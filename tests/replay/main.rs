@@ -2,6 +2,7 @@
 //! Replays of small random traces: what is true of every replay, under every way of serving urgent jobs.
 
 mod cli;
+mod losses;
 mod page;
 
 use proptest::prelude::*;
@@ -10,7 +11,8 @@ use surgent::policy::directives::SaveKind;
 use surgent::policy::ids::{JobId, UserId};
 use surgent::policy::settings::Settings;
 use surgent::replay::figures::Figures;
-use surgent::replay::sim::{Case, Phase, Replayed, Span, What, replay};
+use surgent::replay::sim::{Case, Phase, Replayed, Span, Stopped, What, replay};
+use surgent::replay::timeline::{Timeline, Use};
 use surgent::replay::way::{WAYS, Way};
 use surgent::replay::workload::{Job, Machine};
 
@@ -53,11 +55,15 @@ fn jobs() -> impl Strategy<Value = Vec<Job>> {
 }
 
 fn replayed(jobs: &[Job], way: Way, keeps_epochs: bool) -> Replayed {
+    replayed_with(&Settings::default(), jobs, way, keeps_epochs)
+}
+
+fn replayed_with(settings: &Settings, jobs: &[Job], way: Way, keeps_epochs: bool) -> Replayed {
     let case = Case {
         machine: MACHINE,
         jobs,
         way,
-        settings: &Settings::default(),
+        settings,
         keeps_epochs,
         seed: 7,
     };
@@ -110,25 +116,8 @@ proptest! {
             }
             let lost: i64 = replayed.lives.iter().map(|life| life.loss.total_s()).sum();
             let of_services = replayed.services.iter().flat_map(|service| &service.stopped);
-            let attributed: i64 = of_services.map(|(_, loss)| loss.total_s()).sum();
+            let attributed: i64 = of_services.map(|stopped| stopped.loss.total_s()).sum();
             prop_assert!(attributed <= lost);
-        }
-    }
-
-    /// The costs by which Surgent chose are what came to pass.
-    #[test]
-    fn surgents_victims_lose_what_a_save_costs(jobs in jobs()) {
-        let replayed = replayed(&jobs, Way::Surgent { saves: true }, true);
-        let settings = Settings::default();
-        for (at, loss) in replayed.services.iter().flat_map(|service| &service.stopped) {
-            let job = &jobs[*at];
-            let most_redone_s = match job.save {
-                SaveKind::Step => settings.victims.step_s.0 as i64,
-                SaveKind::Epoch | SaveKind::None => 0,
-            };
-            prop_assert!(job.save != SaveKind::None, "a job that cannot save is protected");
-            prop_assert!(loss.redone_s <= most_redone_s, "{loss:?}");
-            prop_assert!(loss.saving_s >= job.save_s, "{loss:?}");
         }
     }
 
@@ -156,6 +145,11 @@ fn job(id: u32, submit_s: i64, work_s: i64, nodes: u32, gpus_per_node: u32) -> J
     }
 }
 
+fn restart_is_shown(jobs: &[Job], replayed: &Replayed) -> bool {
+    let timeline = Timeline::of(jobs, MACHINE, replayed).expect("somebody was stopped");
+    timeline.bars.iter().any(|bar| bar.used == Use::Restarts)
+}
+
 /// Two trainings fill the machine; the one that only saves in 60 s, at its epoch's end, is left alone.
 #[test]
 fn a_replay_by_hand() {
@@ -173,7 +167,7 @@ fn a_replay_by_hand() {
     let replayed = replayed(&jobs, Way::Surgent { saves: true }, true);
     let service = &replayed.services[0];
     assert_eq!((service.urgent, service.start_s), (2, 1_050));
-    let (victim, loss) = service.stopped[0];
+    let Stopped { at: victim, loss, .. } = service.stopped[0];
     assert_eq!(
         (victim, loss.redone_s, loss.saving_s, loss.restart_s),
         (1, 1, 10, 60)
@@ -182,6 +176,21 @@ fn a_replay_by_hand() {
     assert_eq!(replayed.lives[2].phase, Phase::Done(1_550));
     // Stopped at 1,050 with 1,039 s done; its nodes are free again when the urgent job ends.
     assert_eq!(replayed.lives[1].phase, Phase::Done(1_550 + 60 + 10_000 - 1_039));
+
+    // Too late to be seen around the start.
+    assert!(!restart_is_shown(&jobs, &replayed));
+    let short = [
+        jobs[0].clone(),
+        jobs[1].clone(),
+        Job {
+            work_s: 50,
+            ..jobs[2].clone()
+        },
+    ];
+    assert!(restart_is_shown(
+        &short,
+        &self::replayed(&short, Way::Surgent { saves: true }, true)
+    ));
 
     let figures = Figures::of(&jobs, MACHINE, &replayed);
     assert_eq!(figures.urgent_wait_s.p50, 10.0);

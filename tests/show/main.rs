@@ -127,6 +127,21 @@ proptest! {
         prop_assert_eq!(facts, expected);
     }
 
+    /// Without accounting anything passes for one. It stands in the middle of the record, so his own job may be garbled.
+    #[test]
+    fn an_account_of_any_name_changes_nothing_of_others(account in hostile(), at in 0usize..6) {
+        let plain = crowd();
+        let mut sly = crowd();
+        sly[at].account = account;
+        let id = JobId(sly[at].id);
+        let others = |(jobs, mut facts): (Vec<Listed>, Facts)| {
+            facts.running.retain(|job| job.id != id);
+            let jobs: Vec<Listed> = jobs.into_iter().filter(|job| job.job.id != id).collect();
+            (jobs, facts)
+        };
+        prop_assert_eq!(others(read_all(&sly)), others(read_all(&plain)));
+    }
+
     #[test]
     fn rubbish_is_no_cluster_and_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), which in 0usize..6, cut in 0usize..4000) {
         let mut printed = Printed::of(4, &crowd());

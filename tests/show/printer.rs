@@ -27,6 +27,7 @@ pub struct Job {
     pub name: Vec<u8>,
     pub comment: Vec<u8>,
     pub admin_comment: Vec<u8>,
+    pub account: Vec<u8>,
     /// Node, CPUs and GPUs of each part that it holds.
     pub holds: Vec<(u32, u32, u32)>,
 }
@@ -39,6 +40,7 @@ impl Job {
             name: format!("train-{id}").into_bytes(),
             comment: b"epochs=90 epoch=12.5 epoch_s=300 at=1764409990 save=step".to_vec(),
             admin_comment: b"surgent{class=normal first=1764400000}".to_vec(),
+            account: b"vision".to_vec(),
             holds,
         }
     }
@@ -62,7 +64,6 @@ impl Job {
             "JobID" | "ArrayJobID" => self.id.to_string(),
             "UserID" | "GroupID" => "1000".into(),
             "UserName" => "eve".into(),
-            "Account" => "vision".into(),
             "Partition" => "gpu".into(),
             "State" => self.state.into(),
             "Reason" => if is_running { "None" } else { "Priority" }.into(),
@@ -88,9 +89,10 @@ impl Job {
     pub fn record(&self) -> Vec<u8> {
         let mut text = format!("JobId={} JobName=", self.id).into_bytes();
         text.extend(&self.name);
+        text.extend(b" UserId=eve(1000) GroupId=eve(1000) MCS_label=N/A Priority=4294901000 Nice=0 Account=");
+        text.extend(&self.account);
         let mut rest = format!(
-            " UserId=eve(1000) GroupId=eve(1000) MCS_label=N/A Priority=4294901000 Nice=0 Account=vision QOS=(null) JobState={} \
-             Reason=None Dependency=(null) Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:0 DerivedExitCode=0:0 \
+            " QOS=(null) JobState={} Reason=None Dependency=(null) Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:0 DerivedExitCode=0:0 \
              RunTime=01:06:40 TimeLimit=12:13:20 TimeMin=N/A SubmitTime={NOW} EligibleTime={NOW} AccrueTime={NOW} StartTime={NOW} \
              EndTime={NOW} Deadline=N/A PreemptEligibleTime={} PreemptTime=None SuspendTime=None SecsPreSuspend=0 \
              LastSchedEval={NOW} Scheduler=Main Partition=gpu AllocNode:Sid=login:1 ReqNodeList=(null) ExcNodeList=(null) \
@@ -172,23 +174,25 @@ impl Printed {
 }
 
 impl Job {
+    /// In the order of [`TEXTS`].
+    fn texts(&self) -> [&Vec<u8>; 4] {
+        [&self.name, &self.comment, &self.admin_comment, &self.account]
+    }
+
     fn is_long(&self) -> bool {
-        [&self.name, &self.comment, &self.admin_comment]
-            .iter()
+        self.texts()
+            .into_iter()
             .zip(TEXTS.0)
             .any(|(text, (_, width))| text.len() + 20 > width)
     }
 }
 
 /// squeue's columns: cut at their width, filled up with blanks.
-fn table<'a>(table: &Table<3>, jobs: impl IntoIterator<Item = &'a Job>) -> Vec<u8> {
+fn table<'a>(table: &Table<4>, jobs: impl IntoIterator<Item = &'a Job>) -> Vec<u8> {
     let mut printed = Vec::new();
     for job in jobs {
         printed.extend(format!("{:<12}", job.id).into_bytes());
-        for (text, (_, width)) in [&job.name, &job.comment, &job.admin_comment]
-            .into_iter()
-            .zip(table.0)
-        {
+        for (text, (_, width)) in job.texts().into_iter().zip(table.0) {
             let end = printed.len() + width;
             printed.extend(&text[..text.len().min(width)]);
             printed.resize(end, b' ');
@@ -211,6 +215,7 @@ pub fn read(printed: &Printed, alone: impl Fn(JobId) -> Vec<u8>) -> Option<(Vec<
     let contested = details.contested();
     let alone: HashMap<JobId, Vec<u8>> = contested.into_iter().map(|id| (id, alone(id))).collect();
     let parts = Parts {
+        as_urgent: &|_| false,
         now: UnixTime(NOW),
         site: Site {
             consumes_cpus: true,
@@ -226,6 +231,6 @@ pub fn read(printed: &Printed, alone: impl Fn(JobId) -> Vec<u8>) -> Option<(Vec<
         alone: &alone,
         wishes: b"",
     };
-    let facts = facts(parts, table);
+    let facts = facts(&parts, table);
     Some((jobs, facts))
 }

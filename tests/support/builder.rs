@@ -2,7 +2,7 @@
 //! How a cluster is described and started.
 
 use super::conf::{Configuration, NODES, NodeKind, Preempt};
-use super::{Cluster, LIMIT, Outcome, places};
+use super::{Cluster, LIMIT, Outcome, finish, places};
 use std::fs::{self, Permissions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -16,6 +16,7 @@ use std::sync::atomic::AtomicBool;
 pub struct Builder {
     configuration: Configuration,
     controller_environment: Vec<(String, String)>,
+    state_mib: Option<u32>,
     interrupted: Arc<AtomicBool>,
 }
 
@@ -74,6 +75,12 @@ impl Builder {
         self
     }
 
+    /// StateSaveLocation is a file system of its own, of so many MiB, that can be filled. Wants root.
+    pub fn state_mib(mut self, mib: u32) -> Self {
+        self.state_mib = Some(mib);
+        self
+    }
+
     /// The plugins of another folder than [`places::plugins`].
     pub fn plugins(mut self, folder: PathBuf) -> Self {
         self.configuration.plugins = Some(folder);
@@ -118,6 +125,13 @@ impl Builder {
         open(&cluster.folder, 0o755)?;
         self.configuration.write(&cluster.folder)?;
         open(&cluster.work(), 0o1777)?;
+        if let Some(mib) = self.state_mib {
+            // The keeper unmounts it.
+            let options = format!("size={mib}m,mode=755");
+            let mut mount = Command::new("mount");
+            mount.args(["-t", "tmpfs", "-o", &options, "surgent-state"]);
+            finish(mount.arg(cluster.state()), "mount")?;
+        }
         cluster.start_munge()?;
         if let Some(setup) = &self.configuration.accounting {
             cluster.start_accounting(setup)?;
@@ -152,6 +166,7 @@ impl Cluster {
                 accounting: None,
             },
             controller_environment: Vec::new(),
+            state_mib: None,
             interrupted: Arc::default(),
         }
     }

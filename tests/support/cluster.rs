@@ -2,6 +2,7 @@
 //! A Slurm cluster of four nodes on this machine, in a folder of its own, that ends with its owner.
 
 use super::{LIMIT, Outcome, places};
+use rustix::process::{Pid, Signal};
 use std::cell::RefCell;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -36,6 +37,11 @@ impl Cluster {
         self.folder.join("work")
     }
 
+    /// StateSaveLocation.
+    pub fn state(&self) -> PathBuf {
+        self.folder.join("state")
+    }
+
     pub(super) fn start_munge(&mut self) -> Outcome {
         let key = self.folder.join("munge.key");
         let mut random = [0; 128];
@@ -47,6 +53,11 @@ impl Cluster {
         fs::write(&key, random).map_err(|error| format!("munge.key: {error}"))?;
         fs::set_permissions(&key, Permissions::from_mode(0o400))
             .map_err(|error| format!("munge.key: {error}"))?;
+        self.run_munge()
+    }
+
+    /// Starts munged with the key that is there.
+    pub fn run_munge(&mut self) -> Outcome {
         let options = ["socket", "key-file", "pid-file", "log-file", "seed-file"].map(|name| {
             format!(
                 "--{name}={}/munge.{}",
@@ -63,6 +74,11 @@ impl Cluster {
         })
     }
 
+    /// Variables that slurmctld has in its environment from its next start on, instead of those that it had.
+    pub fn set_controller_env(&mut self, environment: Vec<(String, String)>) {
+        self.controller_environment = environment;
+    }
+
     /// Starts slurmctld and waits until it answers.
     pub fn start_controller(&mut self) -> Outcome {
         self.controller = Some(self.daemon("slurmctld", &["-D"])?);
@@ -71,6 +87,12 @@ impl Cluster {
                 .ask("scontrol", &["ping"])
                 .is_ok_and(|answer| answer.contains("is UP")))
         })
+    }
+
+    /// What a variable in slurmctld's environment is to be when it is started the next time.
+    pub fn controller_environment(&mut self, name: &str, value: &str) {
+        self.controller_environment
+            .push((name.to_owned(), value.to_owned()));
     }
 
     /// Starts slurmctld and waits until it has ended by itself.
@@ -104,6 +126,52 @@ impl Cluster {
             true => Ok(()),
             false => Err(self.with_logs(format!("slurmctld has ended: {status}"))),
         }
+    }
+
+    /// SIGTERM for slurmctld, as from an init system; returns when it has ended, in whatever way.
+    pub fn terminate_controller(&mut self) -> Outcome {
+        let mut controller = self.controller.take().ok_or("slurmctld does not run")?;
+        let signalled = rustix::process::kill_process(Pid::from_child(&controller), Signal::TERM);
+        signalled.map_err(|error| format!("slurmctld: {error}"))?;
+        let controller = RefCell::new(&mut controller);
+        self.wait_until("slurmctld to end", LIMIT, |_| {
+            let ended = controller.borrow_mut().try_wait();
+            ended.map_err(|error| format!("slurmctld: {error}").into())
+        })
+        .map(drop)
+    }
+
+    /// The process of slurmctld, if it was started.
+    pub fn controller_pid(&self) -> Option<Pid> {
+        self.controller.as_ref().map(Pid::from_child)
+    }
+
+    /// Starts the slurmd of a node; it must not run.
+    pub fn start_slurmd(&mut self, node: &str) -> Outcome {
+        let slurmd = self.daemon("slurmd", &["-D", "-N", node])?;
+        self.daemons.push(slurmd);
+        Ok(())
+    }
+
+    /// Signals the daemon that wrote this file with its process's number into the cluster's folder; on SIGKILL, returns
+    /// when it has ended.
+    pub fn signal_daemon(&mut self, pid_file: &str, signal: Signal) -> Outcome {
+        let path = self.folder.join(pid_file);
+        let failed = |error: String| format!("{}: {error}", path.display());
+        let text = fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
+        let pid = text.trim().parse().ok().and_then(Pid::from_raw);
+        let pid = pid.ok_or_else(|| failed(format!("{text:?} is no process")))?;
+        rustix::process::kill_process(pid, signal).map_err(|error| failed(error.to_string()))?;
+        if signal == Signal::KILL {
+            let at = self
+                .daemons
+                .iter()
+                .position(|daemon| Pid::from_child(daemon) == pid);
+            let at = at.ok_or_else(|| failed(format!("process {pid:?} is not one of this cluster's")))?;
+            let ended = self.daemons.swap_remove(at).wait();
+            ended.map_err(|error| failed(error.to_string()))?;
+        }
+        Ok(())
     }
 
     /// `scontrol reconfigure`.

@@ -53,6 +53,10 @@ impl Job {
         self.get("JobState")
     }
 
+    pub fn id(&self) -> Option<JobId> {
+        self.get("JobId").parse().ok().map(JobId)
+    }
+
     pub fn restarts(&self) -> u32 {
         self.get("Restarts").parse().unwrap_or(0)
     }
@@ -100,6 +104,13 @@ impl Cluster {
     pub fn job(&self, id: JobId) -> Outcome<Job> {
         self.ask("scontrol", &["show", "job", "-o", "-d", &id.to_string()])
             .map(|line| Job::parse(line.trim_end()))
+    }
+
+    /// All jobs that slurmctld knows, in one look.
+    pub fn jobs(&self) -> Outcome<Vec<Job>> {
+        let answer = self.ask("scontrol", &["show", "job", "-o", "-d"])?;
+        let lines = answer.lines().filter(|line| line.starts_with("JobId="));
+        Ok(lines.map(Job::parse).collect())
     }
 
     /// The comment as squeue prints it.

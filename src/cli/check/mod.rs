@@ -14,7 +14,6 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The clocks may differ by so much; scontrol shows slurmctld's in whole seconds.
@@ -126,8 +125,7 @@ fn findings(environment: &Environment) -> Vec<Finding> {
 
 /// What may have kept slurmctld from starting, by its slurm.conf alone.
 fn without_slurmctld(environment: &Environment) -> Vec<Finding> {
-    const DEFAULT: &str = "/etc/slurm/slurm.conf";
-    let path = std::env::var_os("SLURM_CONF").map_or_else(|| PathBuf::from(DEFAULT), PathBuf::from);
+    let path = Config::usual_path();
     let config = match Config::of_file(&path, environment) {
         Ok(config) => config,
         Err(error) => {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const COLUMNS: usize = 100;
 
 /// What is to be said of `urgent`.
-pub(super) fn describe(urgent: JobId, verdict: &Verdict, facts: &Facts) -> String {
+pub(in crate::cli) fn describe(urgent: JobId, verdict: &Verdict, facts: &Facts) -> String {
     let mut text = match verdict {
         Verdict::Decided(outcome) => describe_outcome(urgent, outcome),
         Verdict::Standing(Standing::Hindered { hindrance, .. }) => fill(&notes::blocked(urgent, *hindrance)),
@@ -126,7 +126,7 @@ fn protected(refused: &BTreeMap<JobId, Refusal>) -> String {
 }
 
 /// The text in lines; those after the first are indented.
-pub(super) fn fill(text: &str) -> String {
+pub(in crate::cli) fn fill(text: &str) -> String {
     let mut lines = String::new();
     let mut column = 0;
     for word in text.split(' ') {

@@ -10,7 +10,7 @@ use serde::Serialize;
 /// What is to be said of an urgent job, or of one task of an array.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum Verdict {
+pub(in crate::cli) enum Verdict {
     /// A plan was asked for.
     Decided(Outcome),
     /// None was.
@@ -20,7 +20,7 @@ pub(super) enum Verdict {
 /// Why no plan was asked for.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
-pub(super) enum Standing {
+pub(in crate::cli) enum Standing {
     /// None would help.
     Hindered { urgent: JobId, hindrance: Hindrance },
     /// An earlier one is being carried out.
@@ -36,7 +36,7 @@ pub(super) enum Standing {
 /// How far a plan is carried out. The names are stable.
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum PhaseName {
+pub(in crate::cli) enum PhaseName {
     Saving,
     Open,
     Requeued,
@@ -45,7 +45,7 @@ pub(super) enum PhaseName {
 }
 
 impl Standing {
-    pub(super) fn in_progress(campaign: &Campaign) -> Self {
+    pub(in crate::cli) fn in_progress(campaign: &Campaign) -> Self {
         Self::InProgress {
             urgent: campaign.urgent,
             phase: match campaign.phase {
@@ -63,7 +63,7 @@ impl Standing {
 
 impl Verdict {
     /// Where the urgent job is expected to run.
-    pub(super) fn nodes(&self) -> &[NodeIndex] {
+    pub(in crate::cli) fn nodes(&self) -> &[NodeIndex] {
         match self {
             Self::Decided(Outcome::Fits { nodes }) | Self::Standing(Standing::InProgress { nodes, .. }) => {
                 nodes

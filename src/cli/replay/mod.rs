@@ -3,6 +3,7 @@
 
 mod charts;
 mod page;
+mod shadow;
 mod text;
 
 use super::files;
@@ -16,10 +17,11 @@ use crate::replay::way::{WAYS, Way};
 use crate::replay::workload::{Assumptions, Machine, Workload};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+use shadow::Shadow;
 use signal_hook::consts::SIGINT;
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -39,7 +41,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = after_help())]
 pub(super) struct Args {
-    /// The trace
+    /// The trace; - is standard input
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
 
@@ -74,6 +76,10 @@ pub(super) struct Args {
     /// The site's settings; without this the defaults
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
+
+    /// Show as well what Surgent in shadow mode decided for real, by its audit file
+    #[arg(long, value_name = "AUDIT-FILE")]
+    shadow: Option<PathBuf>,
 
     /// Print JSON
     #[arg(long)]
@@ -119,6 +125,8 @@ struct Report {
     assumptions: Vec<String>,
     policies: Vec<Line>,
     is_partial: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shadow: Option<Shadow>,
 }
 
 #[derive(Serialize)]
@@ -176,6 +184,7 @@ fn report(args: &Args) -> Result<(Report, Option<Timeline>), String> {
         Some(file) => files::settings(file)?,
         None => Settings::default(),
     };
+    let shadow = args.shadow.as_deref().map(Shadow::read).transpose()?;
     let trace = read(args)?;
     let machine = Machine {
         nodes: args.nodes,
@@ -194,6 +203,7 @@ fn report(args: &Args) -> Result<(Report, Option<Timeline>), String> {
             "no job of the trace fits on {nodes} nodes with {gpus} GPUs each"
         ));
     }
+    check_page(args)?;
     let ways = match args.policies.is_empty() {
         true => WAYS.to_vec(),
         false => args.policies.clone(),
@@ -224,14 +234,41 @@ fn report(args: &Args) -> Result<(Report, Option<Timeline>), String> {
         assumptions: text::assumptions(args, &assumptions, &workload, &settings),
         policies,
         is_partial,
+        shadow,
     };
     Ok((report, timeline))
 }
 
 fn read(args: &Args) -> Result<Trace, String> {
-    let path = args.trace.display();
-    let file = File::open(&args.trace).map_err(|error| format!("{path}: {error}"))?;
-    trace::read(BufReader::new(file)).map_err(|error| format!("{path}: {error}"))
+    let cannot = |what: String| format!("{}: {what}", args.trace.display());
+    if args.trace == Path::new("-") {
+        return trace::read(std::io::stdin().lock()).map_err(|error| cannot(error.to_string()));
+    }
+    let file = File::open(&args.trace).map_err(|error| cannot(error.to_string()))?;
+    if file.metadata().is_ok_and(|about| about.is_dir()) {
+        return Err(cannot("a directory, and no trace".to_owned()));
+    }
+    trace::read(BufReader::new(file)).map_err(|error| cannot(error.to_string()))
+}
+
+/// Said before a replay that may take minutes, and not after it.
+fn check_page(args: &Args) -> Result<(), String> {
+    let Some(page) = &args.html else {
+        return Ok(());
+    };
+    let cannot = |what: String| format!("{}: {what}", page.display());
+    let inputs = [Some(&args.trace), args.settings.as_ref(), args.shadow.as_ref()];
+    let is_same = |input: &PathBuf| {
+        page.canonicalize()
+            .is_ok_and(|page| input.canonicalize().is_ok_and(|input| input == page))
+    };
+    if inputs.into_iter().flatten().any(is_same) {
+        return Err(cannot(
+            "the page would overwrite what is read from there".to_owned(),
+        ));
+    }
+    let opened = OpenOptions::new().append(true).create(true).open(page);
+    opened.map(drop).map_err(|error| cannot(error.to_string()))
 }
 
 struct Compared {

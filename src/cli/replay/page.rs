@@ -3,7 +3,7 @@
 
 use super::Report;
 use super::charts::{self, LEGEND};
-use super::text::time;
+use super::text::{counted, time};
 use crate::replay::timeline::Timeline;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::error::Error;
@@ -19,12 +19,14 @@ svg { display: block; width: 100%; height: auto; max-width: 40rem; }
 .key i { display: inline-block; width: 1em; height: 1em; margin-right: .4em; vertical-align: -.1em; border: 1px solid #555; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #ddd; }
-th:first-child, td:first-child { text-align: left; } tr.ours { font-weight: 600; }
+th:first-child, td:first-child { text-align: left; white-space: nowrap; } tr.ours { font-weight: 600; }
 .name { overflow-wrap: anywhere; }
+dl div { display: flex; flex-wrap: wrap; gap: 0 1rem; padding: .1rem 0; } dt { width: 16rem; color: #555; } dd { margin: 0; }
 @media (max-width: 46rem) {
   thead { display: none; } tr { display: block; padding: .5rem 0; border-bottom: 1px solid #999; }
   td { display: flex; justify-content: space-between; border: 0; padding: .1rem 0; text-align: left; }
   td:not(:first-child)::before { content: attr(data-what); color: #555; } td:first-child { font-weight: 600; }
+  dl div { justify-content: space-between; } dt { width: auto; } dd { margin-left: auto; }
 }
 @media print { body { max-width: none; } a { color: inherit; } }
 ";
@@ -49,8 +51,9 @@ pub(super) fn page(report: &Report, timeline: Option<&Timeline>) -> Result<Strin
             body {
                 h1.name { "Urgent jobs in " (report.trace) }
                 p {
-                    (report.jobs) " jobs, " (report.urgent_jobs) " of them urgent, on " (machine.nodes) " nodes with "
-                    (machine.gpus_per_node) " GPUs each."
+                    (counted(report.jobs, "job")) ", " (report.urgent_jobs) " of them urgent, on "
+                    (counted(machine.nodes.into(), "node")) " with " (counted(machine.gpus_per_node.into(), "GPU"))
+                    " each."
                     @if report.is_partial { strong { " Partial: ended before all jobs were done." } }
                 }
                 div.charts {
@@ -66,8 +69,7 @@ pub(super) fn page(report: &Report, timeline: Option<&Timeline>) -> Result<Strin
                 @if let (Some(timeline), Some(around)) = (timeline, around) {
                     h2 { "One urgent start with Surgent" }
                     p {
-                        "It waited " (time(timeline.waited_s as f64)) " for " (timeline.victims)
-                        @if timeline.victims == 1 { " job" } @else { " jobs" }
+                        "It waited " (time(timeline.waited_s as f64)) " for " (counted(timeline.victims as u64, "job"))
                         " to save. Each row is a GPU; lines part the nodes. The two upright lines are its submission and its start."
                     }
                     figure { (PreEscaped(around)) }
@@ -79,11 +81,15 @@ pub(super) fn page(report: &Report, timeline: Option<&Timeline>) -> Result<Strin
                 }
                 h2 { "Figures" }
                 (table(report))
+                @if let Some(shadow) = &report.shadow {
+                    h2.name { (shadow.title()) }
+                    dl { @for (what, value) in shadow.rows() { div { dt { (what) } dd { (value) } } } }
+                }
                 h2 { "What was assumed" }
                 ul { @for assumption in &report.assumptions { li { (assumption) } } }
                 @if !report.left_out.is_empty() {
                     h2 { "What was left out" }
-                    ul { @for (reason, count) in &report.left_out { li { (count) " jobs: " (reason) } } }
+                    ul { @for (reason, count) in &report.left_out { li { (counted(*count, "job")) ": " (reason) } } }
                 }
             }
         }

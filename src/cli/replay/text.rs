@@ -66,11 +66,15 @@ pub(super) fn assumptions(
 pub(super) fn describe(report: &Report) -> String {
     let machine = &report.machine;
     let mut text = fill(&format!(
-        "{}: {} jobs, {} of them urgent, on {} nodes with {} GPUs each",
-        report.trace, report.jobs, report.urgent_jobs, machine.nodes, machine.gpus_per_node
+        "{}: {}, {} of them urgent, on {} with {} each",
+        report.trace,
+        counted(report.jobs, "job"),
+        report.urgent_jobs,
+        counted(machine.nodes.into(), "node"),
+        counted(machine.gpus_per_node.into(), "GPU"),
     ));
     for (reason, count) in &report.left_out {
-        text += &fill(&format!("left out: {count} jobs ({reason})"));
+        text += &fill(&format!("left out: {} ({reason})", counted(*count, "job")));
     }
     for assumption in &report.assumptions {
         text += &fill(assumption);
@@ -79,6 +83,9 @@ pub(super) fn describe(report: &Report) -> String {
     text += &table(report);
     if report.is_partial {
         text += "\nPartial: ended by Ctrl-C before all jobs were done.\n";
+    }
+    if let Some(shadow) = &report.shadow {
+        text += &shadow.describe();
     }
     text
 }
@@ -126,6 +133,15 @@ pub(super) fn time(seconds: f64) -> String {
     }
 }
 
-fn fill(sentence: &str) -> String {
+/// `1 job`, `2 jobs`.
+pub(super) fn counted(count: u64, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
+/// Lines of at most so many columns.
+pub(super) fn fill(sentence: &str) -> String {
     textwrap::fill(sentence, COLUMNS) + "\n"
 }

@@ -46,6 +46,7 @@ fn of_action(action: &Action, facts: &Facts) -> Option<Event> {
         | Action::ShutGate { .. }
         | Action::Requeue { .. }
         | Action::Nudge
+        | Action::Revive { .. }
         | Action::ShowWait { .. }
         | Action::Say(_) => None,
     }

@@ -5,6 +5,7 @@ use super::{Ruling, Submitter, Text, Whose};
 use crate::policy::cost::Cost;
 use crate::policy::directives::Urgency;
 use crate::policy::ids::{JobId, UserId};
+use crate::policy::stake::Toll;
 use crate::policy::units::{Seconds, UnixTime};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -153,6 +154,9 @@ pub enum Event {
         asked: UnixTime,
         /// When it had saved; `None` if it was stopped without.
         saved: Option<UnixTime>,
+        /// What it lost; not known where the state file was lost meanwhile.
+        #[serde(flatten)]
+        toll: Option<Toll>,
     },
     /// A job that was asked has ended its run, and it was not Surgent that stopped it.
     Left {

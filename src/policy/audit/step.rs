@@ -177,13 +177,12 @@ impl Step<'_> {
                 Phase::Requeued { .. } => StopWay::RequeuedByCommand,
                 Phase::Saving | Phase::Releasing { .. } | Phase::GivenUp { .. } => return None,
             };
-            self.is_new_phase(campaign).then(|| {
-                let victims = behind_gate(campaign, self.facts);
-                Event::GateOpened {
-                    urgent: campaign.urgent,
-                    jobs: victims.into_iter().map(|(job, _)| job).collect(),
-                    how,
-                }
+            let victims = behind_gate(campaign, self.facts);
+            // After a restart all of them may have gone already.
+            (self.is_new_phase(campaign) && !victims.is_empty()).then(|| Event::GateOpened {
+                urgent: campaign.urgent,
+                jobs: victims.into_iter().map(|(job, _)| job).collect(),
+                how,
             })
         });
         events.collect()
@@ -202,20 +201,22 @@ impl Step<'_> {
         });
         over.map(|(campaign, asked)| {
             let (urgent, job, start, saved) = (campaign.urgent, asked.job, asked.start, asked.saved);
-            match (self.waits_or_runs_again(campaign, asked), campaign.phase) {
-                (true, Phase::Saving) => Event::Left {
+            let may_stop = campaign.phase != Phase::Saving || asked.was_behind_gate;
+            match (self.waits_or_runs_again(campaign, asked), may_stop) {
+                (true, false) => Event::Left {
                     urgent,
                     job,
                     start,
                     saved,
                     how: LeftWay::Requeued,
                 },
-                (true, _) => Event::Stopped {
+                (true, true) => Event::Stopped {
                     urgent,
                     job,
                     start,
                     asked: asked.asked,
                     saved,
+                    toll: asked.stake.map(|stake| stake.toll(saved, self.facts.now)),
                 },
                 (false, _) => Event::Left {
                     urgent,

@@ -44,6 +44,8 @@ pub struct Stop {
     pub trains_until_s: i64,
     /// When it may be taken off its nodes.
     pub ready_s: i64,
+    /// What the plan expected that to cost, without waiting for others; `None` where a way of choosing expects nothing.
+    pub foreseen: Option<Loss>,
 }
 
 /// What is saved of a run that is stopped.
@@ -178,12 +180,14 @@ impl Life {
                 },
                 trains_until_s: now_s + left_s,
                 ready_s: now_s + left_s + job.save_s,
+                foreseen: None,
             },
             false => Stop {
                 asked_s: now_s,
                 how: How::Unsaved,
                 trains_until_s: now_s + most_s,
                 ready_s: now_s + most_s,
+                foreseen: None,
             },
         }
     }

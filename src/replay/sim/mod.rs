@@ -45,8 +45,19 @@ pub struct Service {
     pub urgent: usize,
     /// When it started.
     pub start_s: i64,
-    /// Who was stopped for it, and what that cost in seconds of all GPUs of that job.
-    pub stopped: Vec<(usize, Loss)>,
+    /// Who was stopped for it.
+    pub stopped: Vec<Stopped>,
+}
+
+/// A job that was stopped for an urgent one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// Which, by its place in the workload.
+    pub at: usize,
+    /// How that was decided, and what it was expected to cost.
+    pub stop: Stop,
+    /// What it cost, in seconds of all GPUs of the job.
+    pub loss: Loss,
 }
 
 /// What nodes did for a while.
@@ -359,7 +370,7 @@ impl<'a> Sim<'a> {
             } else if let Some(run) = self.lives[*at].run().cloned() {
                 self.leave(*at, &run);
                 let loss = self.lives[*at].requeue(&self.case.jobs[*at], self.now_s, self.rules);
-                stopped.push((*at, loss));
+                stopped.extend(run.stop.map(|stop| Stopped { at: *at, stop, loss }));
                 self.queue(*at);
             }
         }

@@ -7,6 +7,21 @@ use std::io::{BufRead, Read};
 /// No line of a trace is longer.
 const LINE_MAX_BYTES: u64 = 64 * 1024;
 
+/// Some editors begin a file with it.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// What a file is compressed by that begins so.
+fn compression(bytes: &[u8]) -> Option<&'static str> {
+    let begins: [(&[u8], _); 4] = [
+        (b"\x1f\x8b", "gzip"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+        (b"\xfd7zXZ", "xz"),
+        (b"BZh", "bzip2"),
+    ];
+    let found = begins.iter().find(|(magic, _)| bytes.starts_with(magic));
+    found.map(|(_, name)| *name)
+}
+
 /// The lines of `input` that are not blank, each with its number.
 pub struct Lines<R> {
     input: R,
@@ -26,6 +41,10 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// The next one, without its end. Bytes that are no UTF-8 are replaced: names may hold any.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, is too long, or has no end: a number there may be cut off, and nobody would see that.
     pub fn next_line(&mut self) -> Result<Option<(u64, &str)>, TraceError> {
         loop {
             self.bytes.clear();
@@ -40,8 +59,19 @@ impl<R: BufRead> Lines<R> {
             if read == 0 {
                 return Ok(None);
             }
+            if let Some(compression) = compression(&self.bytes).filter(|_| self.number == 1) {
+                let what = format!("the trace is compressed by {compression}; uncompress it first");
+                return Err(TraceError::at(self.number, what));
+            }
+            if self.bytes.last() != Some(&b'\n') {
+                let what = "the last line has no end; is the trace cut off here? If it is whole, end it with a newline";
+                return Err(TraceError::at(self.number, what));
+            }
             self.text.clear();
             self.text.push_str(&String::from_utf8_lossy(&self.bytes));
+            if self.number == 1 && self.text.starts_with(BYTE_ORDER_MARK) {
+                self.text.remove(0);
+            }
             if !self.text.trim().is_empty() {
                 break;
             }

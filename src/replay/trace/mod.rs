@@ -19,7 +19,7 @@ use crate::policy::ids::UserId;
 use lines::Lines;
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
-use table::{Header, Row};
+use table::{COMMENT, Header, Row};
 
 /// No trace has more jobs than this.
 pub const JOBS_MAX: usize = 2_000_000;
@@ -180,6 +180,10 @@ pub fn read(input: impl BufRead) -> Result<Trace, TraceError> {
     if swf::is_first_line(&first) {
         swf::read(&first, number, &mut lines, &mut collected)?;
     } else if let Some((form, header)) = forms.next() {
+        if header.has_before_others(COMMENT) {
+            let what = format!("{COMMENT} has to be the last column, as it may hold the separator");
+            return Err(TraceError::at(number, what));
+        }
         while let Some(line) = lines.next_line()? {
             (form.read)(&header.row(line)?, &mut collected)?;
         }
@@ -198,6 +202,21 @@ pub fn read(input: impl BufRead) -> Result<Trace, TraceError> {
 }
 
 fn unknown_form(first: &str) -> String {
+    let forms = FORMS
+        .iter()
+        .map(|form| (form, Header::new(first, form.separator)));
+    let nearest = forms.max_by_key(|(form, header)| header.count(form.needed));
+    if let Some((form, header)) = nearest
+        && header.count(form.needed) * 2 > form.needed.len()
+    {
+        let missing = form.needed.iter().filter(|name| !header.has_all(&[name]));
+        let missing: Vec<&str> = missing.copied().collect();
+        return format!(
+            "no column is named {}; needed are {}",
+            missing.join(" or "),
+            form.needed.join(", ")
+        );
+    }
     const SHOWN_MAX_CHARS: usize = 60;
     let shown: String = first.chars().take(SHOWN_MAX_CHARS).collect();
     format!(

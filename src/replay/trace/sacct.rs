@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What `sacct -P` prints of jobs.
 
-use super::table::Row;
+use super::table::{COMMENT, Row};
 use super::{COUNT_MAX, Collected, TIME_MAX_S, TraceError, TraceJob, Training};
 use crate::policy::directives::{self, Urgency};
 use jiff::civil::DateTime;
@@ -37,7 +37,7 @@ pub fn read(row: &Row<'_>, collected: &mut Collected) -> Result<(), TraceError> 
         return Ok(());
     }
     let said = row
-        .get("Comment")
+        .get(COMMENT)
         .and_then(|comment| directives::parse(comment.as_bytes()).ok());
     let user = collected.user(row.text("User"));
     collected.add(TraceJob {

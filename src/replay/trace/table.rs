@@ -5,6 +5,9 @@ use super::TraceError;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+/// The column that people write into what they like.
+pub const COMMENT: &str = "Comment";
+
 /// Where the columns are.
 pub struct Header {
     separator: char,
@@ -37,19 +40,36 @@ impl Header {
         self.names.iter().position(|known| known == name)
     }
 
-    /// The cells of a row. What is too much belongs to the last one, which may hold the separator.
+    /// How many of these are there.
+    pub fn count(&self, names: &[&str]) -> usize {
+        names.iter().filter(|name| self.at(name).is_some()).count()
+    }
+
+    /// Whether `name` is there, and not the last one.
+    pub fn has_before_others(&self, name: &str) -> bool {
+        self.at(name).is_some_and(|at| at + 1 < self.names.len())
+    }
+
+    /// The cells of a row. What is too much belongs to a comment at the end, which may hold the separator.
     ///
     /// # Errors
     ///
-    /// Too few cells.
+    /// Too few cells, or too many.
     pub fn row<'a>(&'a self, (line, text): (u64, &'a str)) -> Result<Row<'a>, TraceError> {
-        let cells: Vec<&str> = text.splitn(self.names.len(), self.separator).collect();
-        if cells.len() < self.names.len() {
-            let what = format!(
-                "{} fields, where the first line names {}; is the trace cut off here?",
-                cells.len(),
-                self.names.len()
-            );
+        let wanted = self.names.len();
+        let most = match self.names.last().is_some_and(|last| last == COMMENT) {
+            true => wanted,
+            false => wanted + 1,
+        };
+        let cells: Vec<&str> = text.splitn(most, self.separator).collect();
+        if cells.len() != wanted {
+            let what = match cells.len() > wanted {
+                true => format!("more fields than the {wanted} that the first line names"),
+                false => format!(
+                    "{} fields, where the first line names {wanted}; is the trace cut off here?",
+                    cells.len()
+                ),
+            };
             return Err(TraceError::at(line, what));
         }
         Ok(Row {

@@ -29,8 +29,9 @@ const INTERVALS: &str = "u_id,user,gpu_num,cpu_num,node_num,interval,run_time,wa
 
 #[test]
 fn helios_and_philly_count_time_from_job_to_job() {
-    let text =
-        format!("{INTERVALS}0,7,4,8,1,0,50,0,Pass\n1,9,0,8,1,30,50,0,Pass\n\n2,7,16,8,2,12,60,0,Killed\r\n");
+    let text = format!(
+        "\u{feff}{INTERVALS}0,7,4,8,1,0,50,0,Pass\n1,9,0,8,1,30,50,0,Pass\n\n2,7,16,8,2,12,60,0,Killed\r\n"
+    );
     let trace = read(text.as_bytes()).unwrap();
     let nodes = |nodes, job| TraceJob {
         nodes: Some(nodes),
@@ -152,10 +153,36 @@ fn what_is_wrong_is_named_with_its_line() {
         ),
         (interval("1,9,4,8,1,99999999999,1,0,Pass"), "line 3: ", "interval"),
         (interval(&"9".repeat(100_000)), "line 3: ", "longer than"),
+        (
+            interval("1,9,4,8,1,30,50,0,Pass,1"),
+            "line 3: ",
+            "more fields than the 9",
+        ),
+        (
+            format!("{INTERVALS}0,7,4,8,1,0,50,0,Pass\n1,9,4,8,1,0,50,0,Pa"),
+            "line 3: ",
+            "the last line has no end",
+        ),
+        (
+            INTERVALS.replace("gpu_num", "gpus"),
+            "line 1: ",
+            "no column is named gpu_num; needed are",
+        ),
+        (
+            "JobID|User|Submit|Elapsed|NNodes|AllocTRES\n".to_owned(),
+            "line 1: ",
+            "no column is named ElapsedRaw",
+        ),
+        (
+            "JobID|User|Submit|ElapsedRaw|NNodes|AllocTRES|Comment|TimelimitRaw\n".to_owned(),
+            "line 1: ",
+            "Comment has to be the last column",
+        ),
+        ("BZh91AY&SY\n".to_owned(), "line 1: ", "compressed by bzip2"),
         ("1 2 3\n".to_owned(), "line 1: ", "begins no trace that is known"),
         ("; SWF\n1 2 3\n".to_owned(), "line 2: ", "not the 18 numbers"),
         (
-            "; SWF\n1 -5 5 60 -1 -1 -1 8 120 -1 1 3 1 1 1 1 -1 -1".to_owned(),
+            "; SWF\n1 -5 5 60 -1 -1 -1 8 120 -1 1 3 1 1 1 1 -1 -1\n".to_owned(),
             "line 2: ",
             "submit time",
         ),

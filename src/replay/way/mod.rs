@@ -108,7 +108,7 @@ impl FromStr for Way {
 
     fn from_str(name: &str) -> Result<Self, String> {
         WAYS.into_iter()
-            .find(|way| way.to_string() == name)
+            .find(|way| way.to_string() == name.trim())
             .ok_or_else(|| {
                 let names = WAYS.map(|way| way.to_string());
                 format!("there is no policy {name:?}; there are {}", names.join(", "))

@@ -98,6 +98,7 @@ fn stop(scene: &Scene<'_>, at: usize, saves: Saves) -> Stop {
             how: How::Unsaved,
             trains_until_s: scene.now_s,
             ready_s: scene.now_s,
+            foreseen: None,
         },
     }
 }

@@ -2,7 +2,7 @@
 //! Surgent's own policy: the very function that decides in slurmctld, asked with the facts of the replay.
 
 use super::{Scene, Verdict};
-use crate::policy::cost::LossRule;
+use crate::policy::cost::{Cost, LossRule};
 use crate::policy::directives::{Directives, SaveKind, SaveSignal, Urgency};
 use crate::policy::eligibility::Refusal;
 use crate::policy::facts::{
@@ -16,7 +16,7 @@ use crate::policy::record::Record;
 use crate::policy::resources::{Amounts, GresId, GresTable};
 use crate::policy::settings::{Settings, Unsavable};
 use crate::policy::units::{Seconds, UnixTime};
-use crate::replay::sim::{Life, Run};
+use crate::replay::sim::{Life, Loss, Run, Stop};
 use crate::replay::workload::Job;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -50,7 +50,9 @@ pub fn choose(scene: &Scene<'_>, urgent: usize, saves: bool) -> Verdict {
                 let (job, life) = (&scene.jobs[at], &scene.lives[at]);
                 let is_asked = matches!(victim.cost.lost_by, LossRule::OneStep | LossRule::Nothing);
                 let most_s = if is_asked { scene.grace_s() } else { 0 };
-                Some((at, life.stop(job, life.run()?, scene.now_s, most_s, is_asked)))
+                let stop = life.stop(job, life.run()?, scene.now_s, most_s, is_asked);
+                let foreseen = Some(foreseen(&victim.cost));
+                Some((at, Stop { foreseen, ..stop }))
             });
             Verdict::Stop {
                 victims: victims.collect(),
@@ -62,6 +64,16 @@ pub fn choose(scene: &Scene<'_>, urgent: usize, saves: bool) -> Verdict {
         },
         // It is only asked where the job does not fit.
         Outcome::Fits { .. } | Outcome::NoSet { .. } => Verdict::Wait { until_s: None },
+    }
+}
+
+/// In the whole seconds of a replay.
+fn foreseen(cost: &Cost) -> Loss {
+    let whole = |seconds: Seconds| seconds.0.round() as i64;
+    Loss {
+        redone_s: whole(cost.lost_s),
+        saving_s: whole(cost.save_s),
+        restart_s: whole(cost.restart_s),
     }
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Asks Slurm's commands.
 
-use super::assemble::{Parts, Site, facts, is_waiting_urgent};
+use super::assemble::{AsUrgent, Parts, Site, facts, is_waiting_urgent};
+use super::defaults;
 use super::details::Details;
 use super::list::{self, Listed};
-use super::places::{Nodes, partitions, reservations};
+use super::places::{Nodes, Places, partitions, reservations};
 use super::texts::{self, TEXTS, WHOLE_TEXTS};
 use super::waiting::WISHES;
 use super::{Seen, ShowError};
@@ -42,6 +43,15 @@ const REQUEUE_TAKES_PLACE: Version = Version {
 ///
 /// Where one of Slurm's commands gives no answer.
 pub fn look(environment: &Environment) -> Result<Seen, ShowError> {
+    Ok(look_as(environment, &|_| false)?.0)
+}
+
+/// The same, with waiting jobs that `as_urgent` names taken for urgent, and with the places where jobs may run.
+///
+/// # Errors
+///
+/// As [`look`].
+pub fn look_as(environment: &Environment, as_urgent: &AsUrgent<'_>) -> Result<(Seen, Places), ShowError> {
     let config = Config::ask(environment)?;
     let slurm = Slurm::new(environment);
     let mut gaps: Vec<String> = hidden(&config).into_iter().collect();
@@ -55,13 +65,15 @@ pub fn look(environment: &Environment) -> Result<Seen, ShowError> {
     let names = slurm.texts(&mut jobs, &mut gaps)?;
     let urgent: Vec<JobId> = jobs
         .iter()
-        .filter(|job| is_waiting_urgent(job))
+        .filter(|job| is_waiting_urgent(job, as_urgent))
         .map(|job| job.job.id)
         .collect();
     let wishes = slurm.squeue_of(&urgent, &WISHES.format())?.concat();
     let mut table = GresTable::default();
     let nodes = Nodes::read(&slurm.show("node")?, &mut table);
-    let partitions = partitions(&slurm.show("partition")?, &nodes);
+    let printed = slurm.show("partition")?;
+    let partitions = partitions(&printed, &nodes);
+    let defaults = defaults::read(&printed);
     let reservations = reservations(&slurm.show("reservation")?, &nodes);
     let records = slurm.show("job")?;
     let details = Details::of(&records);
@@ -79,22 +91,29 @@ pub fn look(environment: &Environment) -> Result<Seen, ShowError> {
             alone.insert(id, printed);
         }
     }
-    let facts = facts(
-        Parts {
-            now: now(),
-            site: site(&config),
-            nodes,
-            partitions,
-            reservations,
-            jobs: &jobs,
-            names: &names,
-            details,
-            alone: &alone,
-            wishes: &wishes,
-        },
-        table,
-    );
-    Ok(Seen {
+    let parts = Parts {
+        now: now(),
+        site: site(&config),
+        nodes,
+        partitions,
+        reservations,
+        jobs: &jobs,
+        names: &names,
+        details,
+        alone: &alone,
+        as_urgent,
+        wishes: &wishes,
+    };
+    let facts = facts(&parts, table);
+    let places = Places {
+        nodes: parts.nodes,
+        partitions: parts.partitions,
+        reservations: parts.reservations,
+        consumes_memory: parts.site.consumes_memory,
+        memory: defaults::memory_of_site(&config),
+        defaults,
+    };
+    let seen = Seen {
         facts,
         jobs: jobs.into_iter().map(|listed| listed.job).collect(),
         controller: config.controllers().next().unwrap_or_default().to_owned(),
@@ -103,7 +122,8 @@ pub fn look(environment: &Environment) -> Result<Seen, ShowError> {
             .map(|version| version.to_string())
             .unwrap_or_default(),
         gaps,
-    })
+    };
+    Ok((seen, places))
 }
 
 /// Slurm's commands, set to print what can be read again.

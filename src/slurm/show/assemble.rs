@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! From what the commands printed to facts.
 
+use super::SeenJob;
 use super::details::{Details, alone};
 use super::fields::{Fields, count_of, number};
 use super::fixed::Cell;
@@ -51,17 +52,22 @@ pub struct Parts<'a> {
     pub details: Details<'a>,
     /// What was printed for those jobs that were asked for alone, because others claimed their numbers.
     pub alone: &'a HashMap<JobId, Vec<u8>>,
+    /// Waiting jobs that are taken for urgent, whatever they are.
+    pub as_urgent: &'a AsUrgent<'a>,
     /// What the waiting urgent jobs wish for, as [`WISHES`].
     pub wishes: &'a [u8],
 }
 
-/// Whether a job waits and is urgent.
-pub fn is_waiting_urgent(job: &Listed) -> bool {
-    job.phase() == Phase::Waiting && Record::is_urgent_fast(&job.job.admin_comment)
+/// Whether a waiting job is to be taken for an urgent one although it is none.
+pub type AsUrgent<'a> = dyn Fn(&SeenJob) -> bool + 'a;
+
+/// Whether a job waits and is urgent, or to be taken for urgent.
+pub fn is_waiting_urgent(job: &Listed, as_urgent: &AsUrgent<'_>) -> bool {
+    job.phase() == Phase::Waiting && (Record::is_urgent_fast(&job.job.admin_comment) || as_urgent(&job.job))
 }
 
 /// The facts; `table` is that of the generic resources of `parts.nodes`.
-pub fn facts(parts: Parts<'_>, table: GresTable) -> Facts {
+pub fn facts(parts: &Parts<'_>, table: GresTable) -> Facts {
     let wishes: HashMap<JobId, Wishes<'_>> = WISHES.rows(parts.wishes).into_iter().flatten().collect();
     let crowd = Crowd::of(parts.jobs);
     let mut names = Names::default();
@@ -74,18 +80,26 @@ pub fn facts(parts: Parts<'_>, table: GresTable) -> Facts {
         };
         match listed.phase() {
             Phase::Running | Phase::Suspended => {
-                let job = running(listed, record(), &parts, &mut facts.gres, &mut names);
+                let job = running(listed, record(), parts, &mut facts.gres, &mut names);
                 facts.running.push(job);
             }
             Phase::Waiting => {
                 let surgents = Record::read(&listed.job.admin_comment);
+                let surgents = match (parts.as_urgent)(&listed.job) {
+                    true => Some(Record {
+                        class: Urgency::Urgent,
+                        ask: None,
+                        ..surgents.unwrap_or(Record::new(Urgency::Urgent))
+                    }),
+                    false => surgents,
+                };
                 let Some(surgents) = surgents else { continue };
                 if surgents.ask.is_some() {
                     facts.parked.push(parked(listed, surgents));
                 } else if surgents.class == Urgency::Urgent {
                     let wishes = wishes.get(&listed.job.id).copied();
                     let wishes = wishes.unwrap_or([Cell::default(); 7]);
-                    let request = request(listed, record(), &wishes, &parts, &mut facts.gres);
+                    let request = request(listed, record(), &wishes, parts, &mut facts.gres);
                     let labels = labels(listed, &mut names);
                     let job = waiting(listed, request, surgents, &crowd, labels, &facts);
                     facts.waiting.push(job);
@@ -94,7 +108,7 @@ pub fn facts(parts: Parts<'_>, table: GresTable) -> Facts {
             Phase::Ended => facts.ended.extend(ended(listed)),
         }
     }
-    facts.nodes = parts.nodes.nodes;
+    facts.nodes.clone_from(&parts.nodes.nodes);
     facts
 }
 

@@ -8,11 +8,12 @@ use crate::policy::ids::{ArrayTask, GroupId, JobId, UserId};
 use crate::policy::units::Seconds;
 use bstr::ByteSlice;
 
-/// Between the columns. None of them can hold it: they are numbers, names that an administrator gave, and Slurm's words.
+/// Between the columns. None of them can hold it: they are numbers, names that an administrator gave, and Slurm's words. An
+/// account is none of these: without accounting a job may name anything.
 const SEPARATOR: char = '\x1f';
 
 /// squeue's names for the columns, which all releases know.
-const COLUMNS: [&str; 27] = [
+const COLUMNS: [&str; 26] = [
     "JobID",
     "ArrayJobID",
     "ArrayTaskID",
@@ -21,7 +22,6 @@ const COLUMNS: [&str; 27] = [
     "UserID",
     "UserName",
     "GroupID",
-    "Account",
     "QOS",
     "Partition",
     "State",
@@ -129,7 +129,6 @@ fn job(line: &[u8]) -> Option<Listed> {
         user_id,
         user,
         group,
-        account,
         qos,
         partition,
         state,
@@ -165,7 +164,7 @@ fn job(line: &[u8]) -> Option<Listed> {
             name: String::new(),
             user: user.to_str_lossy().into_owned(),
             user_id: UserId(number(user_id)?),
-            account: word(account),
+            account: None,
             qos: word(qos),
             partition: word(partition),
             state: state.to_str_lossy().into_owned(),

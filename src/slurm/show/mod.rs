@@ -19,6 +19,7 @@
 
 mod ask;
 pub mod assemble;
+pub mod defaults;
 pub mod details;
 pub mod fields;
 pub mod fixed;
@@ -34,7 +35,7 @@ use super::command::CommandError;
 use crate::policy::facts::{Component, Facts};
 use crate::policy::ids::{ArrayTask, JobId, UserId};
 use crate::policy::units::{Seconds, UnixTime};
-pub use ask::look;
+pub use ask::{look, look_as};
 
 /// The cluster at one moment.
 #[derive(Clone, Debug, PartialEq)]

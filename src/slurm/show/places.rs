@@ -3,9 +3,10 @@
 //!
 //! Nothing in these is an ordinary user's to write.
 
+use super::defaults::PartitionDefaults;
 use super::fields::{Fields, duration_s, given, number, time, word};
 use super::{gres, hostlist};
-use crate::policy::facts::{Availability, Node};
+use crate::policy::facts::{Availability, MemoryRequest, Node};
 use crate::policy::ids::NodeIndex;
 use crate::policy::resources::{Amounts, GresTable};
 use crate::policy::units::UnixTime;
@@ -20,6 +21,23 @@ pub struct Nodes {
     /// The features of each, with commas between them.
     pub features: Vec<(NodeIndex, Vec<u8>)>,
     index: HashMap<String, NodeIndex>,
+}
+
+/// All of these.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// The nodes.
+    pub nodes: Nodes,
+    /// The partitions by name.
+    pub partitions: HashMap<String, Partition>,
+    /// What jobs get in them that do not say otherwise.
+    pub defaults: PartitionDefaults,
+    /// The memory that they get where the partition does not say.
+    pub memory: MemoryRequest,
+    /// The reservations.
+    pub reservations: Vec<Reservation>,
+    /// Memory is shared out to jobs.
+    pub consumes_memory: bool,
 }
 
 /// A partition.

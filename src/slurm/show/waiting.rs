@@ -10,7 +10,7 @@ use super::places::{Nodes, Partition, Reservation};
 use crate::policy::facts::{Choice, GresRequest, Hindrance, MemoryRequest, Request};
 use crate::policy::ids::{JobId, NodeIndex};
 use crate::policy::resources::GresTable;
-use crate::policy::units::UnixTime;
+use crate::policy::units::{Seconds, UnixTime};
 use bstr::ByteSlice;
 use std::collections::{HashMap, HashSet};
 
@@ -81,7 +81,14 @@ pub fn request(
     if given(per_job).is_some() {
         forget_made_up_tasks(&mut request);
     }
-    request.choices = choices(job, &told, cluster);
+    request.choices = Where {
+        partitions: job.job.partition.as_deref().unwrap_or_default(),
+        reservation: job.reservation.as_deref(),
+        time_limit_s: job.job.time_limit_s,
+        excluded: &told.excluded,
+        shares: told.shares,
+    }
+    .choices(cluster);
     request.constrain(given(features).unwrap_or_default(), &cluster.nodes.features);
     request
 }
@@ -230,68 +237,85 @@ fn gres_requests(
     requests
 }
 
-/// Each of its partitions with the nodes that it may use.
-fn choices(job: &Listed, told: &Told, cluster: &Cluster<'_>) -> Vec<Choice> {
-    let names = job.job.partition.as_deref().unwrap_or_default().split(',');
-    let known = names.filter_map(|name| cluster.partitions.get_key_value(name));
-    let choice = |(name, partition): (&String, &Partition)| {
-        let barred = barred(job, partition, cluster);
-        let may = |node: &NodeIndex| !told.excluded.contains(node) && !barred.contains(node);
-        Choice {
-            partition: name.clone(),
-            nodes: partition.nodes.iter().copied().filter(may).collect(),
-            min_nodes: partition.min_nodes,
-            max_nodes: partition.max_nodes,
-            whole_node: partition.whole_node,
-            user_node: partition.user_node,
-            jobs_per_cpu: partition
-                .jobs_per_cpu
-                .filter(|jobs| partition.forced || (*jobs > 1 && told.shares)),
-            counted: Vec::new(),
-        }
-    };
-    known.map(choice).collect()
+/// What a job says of where it may run.
+#[derive(Clone, Copy, Debug)]
+pub struct Where<'a> {
+    /// Its partitions, with commas between them.
+    pub partitions: &'a str,
+    /// Its reservation.
+    pub reservation: Option<&'a str>,
+    /// `None` where its partition's holds.
+    pub time_limit_s: Option<Seconds>,
+    /// Nodes that it must not have.
+    pub excluded: &'a HashSet<NodeIndex>,
+    /// It would share CPUs where its partition lets it.
+    pub shares: bool,
 }
 
-/// Nodes of the partition that reservations keep from the job.
-fn barred(job: &Listed, partition: &Partition, cluster: &Cluster<'_>) -> HashSet<NodeIndex> {
-    let all = || partition.nodes.iter().copied();
-    let limit_s = job.job.time_limit_s.map(|limit| limit.0 as u64);
-    let limit_s = limit_s.or(partition.max_time_s).unwrap_or(YEAR_S);
-    let job_end = cluster
-        .now
-        .0
-        .saturating_add(i64::try_from(limit_s).unwrap_or(i64::MAX));
-    let own = job.reservation.as_ref().map(|name| {
-        let found = cluster.reservations.iter().find(|one| one.name == *name);
-        found.ok_or(())
-    });
-    let mut barred = HashSet::new();
-    match own {
-        // Deleted, or one of several, among which Slurm chooses.
-        Some(Err(())) => return all().collect(),
-        Some(Ok(own)) if !own.has("FLEX") => {
-            if cluster.now < own.start || cluster.now > own.end {
-                return all().collect();
-            }
-            barred.extend(all().filter(|node| own.nodes.binary_search(node).is_err()));
-        }
-        _ => {}
-    }
-    let own = own.and_then(Result::ok);
-    for one in cluster.reservations {
-        let is_now = one.start.0 < job_end && one.end > cluster.now;
-        let applies = match own {
-            None => true,
-            Some(own) => {
-                own.name != one.name && !own.has("MAINT") && (!own.has("OVERLAP") || one.has("MAINT"))
+impl Where<'_> {
+    /// Each of its partitions with the nodes that it may use.
+    pub fn choices(&self, cluster: &Cluster<'_>) -> Vec<Choice> {
+        let names = self.partitions.split(',');
+        let known = names.filter_map(|name| cluster.partitions.get_key_value(name));
+        let choice = |(name, partition): (&String, &Partition)| {
+            let barred = self.barred(partition, cluster);
+            let may = |node: &NodeIndex| !self.excluded.contains(node) && !barred.contains(node);
+            Choice {
+                partition: name.clone(),
+                nodes: partition.nodes.iter().copied().filter(may).collect(),
+                min_nodes: partition.min_nodes,
+                max_nodes: partition.max_nodes,
+                whole_node: partition.whole_node,
+                user_node: partition.user_node,
+                jobs_per_cpu: partition
+                    .jobs_per_cpu
+                    .filter(|jobs| partition.forced || (*jobs > 1 && self.shares)),
+                counted: Vec::new(),
             }
         };
-        if is_now && applies {
-            barred.extend(&one.nodes);
-        }
+        known.map(choice).collect()
     }
-    barred
+
+    /// Nodes of the partition that reservations keep from the job.
+    fn barred(&self, partition: &Partition, cluster: &Cluster<'_>) -> HashSet<NodeIndex> {
+        let all = || partition.nodes.iter().copied();
+        let limit_s = self.time_limit_s.map(|limit| limit.0 as u64);
+        let limit_s = limit_s.or(partition.max_time_s).unwrap_or(YEAR_S);
+        let job_end = cluster
+            .now
+            .0
+            .saturating_add(i64::try_from(limit_s).unwrap_or(i64::MAX));
+        let own = self.reservation.map(|name| {
+            let found = cluster.reservations.iter().find(|one| one.name == name);
+            found.ok_or(())
+        });
+        let mut barred = HashSet::new();
+        match own {
+            // Deleted, or one of several, among which Slurm chooses.
+            Some(Err(())) => return all().collect(),
+            Some(Ok(own)) if !own.has("FLEX") => {
+                if cluster.now < own.start || cluster.now > own.end {
+                    return all().collect();
+                }
+                barred.extend(all().filter(|node| own.nodes.binary_search(node).is_err()));
+            }
+            _ => {}
+        }
+        let own = own.and_then(Result::ok);
+        for one in cluster.reservations {
+            let is_now = one.start.0 < job_end && one.end > cluster.now;
+            let applies = match own {
+                None => true,
+                Some(own) => {
+                    own.name != one.name && !own.has("MAINT") && (!own.has("OVERLAP") || one.has("MAINT"))
+                }
+            };
+            if is_now && applies {
+                barred.extend(&one.nodes);
+            }
+        }
+        barred
+    }
 }
 
 /// Why the job would not start on free nodes either, by Slurm's word for it.

@@ -3,9 +3,11 @@
 
 use super::{prompt, whole_nodes};
 use crate::on_cluster;
-use crate::scene::{TOML, Trainee, four, quick, urgent, wait_for_requests};
+use crate::scene::{TOML, Trainee, four, quick, urgent, wait_for_log, wait_for_requests};
 use crate::shapes::crowd::{Crowd, Shape};
-use crate::support::{LIMIT, Outcome, Training};
+use crate::support::{Cluster, JobId, LIMIT, Outcome, Training};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 #[test]
 fn who_is_suspended_is_not_asked_and_keeps_memory_and_gpus() -> Outcome {
@@ -38,8 +40,8 @@ fn who_is_suspended_while_saving_is_passed_over_at_its_deadline() -> Outcome {
         let served = urgent(cluster, "served", 1)?;
         let at = wait_for_requests(cluster, &trainees, served, 1)?[0];
         let suspended = &trainees[at];
-        cluster.ask("scontrol", &["suspend", &suspended.id.to_string()])?;
-        cluster.wait_for_state(suspended.id, "SUSPENDED", LIMIT)?;
+        wait_for_log(cluster, &format!("asked job {} to save", suspended.id))?;
+        suspend(cluster, suspended.id)?;
         cluster.wait_for_state(served, "COMPLETED", LIMIT)?;
         let passed_over = format!("job {} did not save before its deadline", suspended.id);
         assert!(cluster.logged(&[&passed_over]).is_some());
@@ -57,4 +59,42 @@ fn who_is_suspended_while_saving_is_passed_over_at_its_deadline() -> Outcome {
         assert_eq!(stopped, 1, "another made way");
         Ok(())
     })
+}
+
+/// Between the look at the cluster and the signal; scancel would try for minutes.
+#[test]
+fn who_is_suspended_before_the_signal_comes_holds_nobody_up() -> Outcome {
+    let commands = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let late = commands.path().join("late-scancel");
+    let toml = format!(
+        "{}[commands]\nscancel = \"{}\"\n",
+        TOML.replace("save_deadline_s = 20", "save_deadline_s = 3"),
+        late.display()
+    );
+    fs::write(&late, "#!/bin/sh\nsleep 2\nexec scancel \"$@\"\n").map_err(|error| error.to_string())?;
+    fs::set_permissions(&late, fs::Permissions::from_mode(0o755)).map_err(|error| error.to_string())?;
+    on_cluster(quick().toml(&toml), |cluster| {
+        let trainees = four(cluster, |training| training.lasting(100, 0.1))?;
+        let served = urgent(cluster, "served", 1)?;
+        let at = wait_for_requests(cluster, &trainees, served, 1)?[0];
+        let suspended = &trainees[at];
+        suspend(cluster, suspended.id)?;
+        wait_for_log(cluster, "late-scancel had not finished after 4.5 s")?;
+        let passed_over = format!("job {} did not save before its deadline", suspended.id);
+        wait_for_log(cluster, &passed_over)?;
+        cluster.wait_for_state(served, "COMPLETED", LIMIT)?;
+        cluster.ask("scontrol", &["resume", &suspended.id.to_string()])?;
+        let mut restarts = Vec::new();
+        for trainee in &trainees {
+            restarts.push(cluster.job(trainee.id)?.restarts());
+        }
+        assert_eq!(restarts.remove(at), 0, "who was suspended");
+        assert_eq!(restarts.iter().sum::<u32>(), 1, "another made way");
+        Ok(())
+    })
+}
+
+fn suspend(cluster: &Cluster, job: JobId) -> Outcome {
+    cluster.ask("scontrol", &["suspend", &job.to_string()])?;
+    cluster.wait_for_state(job, "SUSPENDED", LIMIT)
 }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The planner's looks at the cluster.
+
+use super::Planner;
+use crate::host::core::{Core, Host, unix_now};
+use crate::host::views::{Collector, LockTimes};
+use crate::host::{abi, guard};
+use crate::policy::facts::Facts;
+use crate::policy::metrics;
+use crate::policy::units::Seconds;
+use std::time::{Duration, Instant};
+
+/// Slurm's locks are left alone for at least this many times as long as they were taken.
+const REST_FACTOR: u32 = 10;
+/// And for at least this long.
+const REST_MIN: Duration = Duration::from_millis(10);
+
+/// What a look took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LookTimes {
+    locks: LockTimes,
+    /// To make facts of what was copied.
+    read: Duration,
+}
+
+impl Planner {
+    /// A snapshot; `None` where there is none to be had now.
+    pub(super) fn look(&mut self, core: &Core, host: &Host) -> Option<Facts> {
+        if let Some(until) = self.locks_free_until {
+            std::thread::sleep(until.saturating_duration_since(Instant::now()));
+        }
+        self.looked_at = core.reclass_noted();
+        let tape = std::mem::take(&mut self.tape);
+        let mut collector = Collector::new(unix_now(), self.looked_at.clone(), self.users.clone(), tape);
+        let sink = collector.sink();
+        let called = Instant::now();
+        // SAFETY: the shim's own function, which stays mapped; this thread holds no lock of Slurm's, and `sink`
+        // and the collector behind it outlive the call.
+        let outcome = unsafe { (host.snapshot)(&raw const sink) };
+        let begun = Instant::now();
+        let locks = collector.lock_times().unwrap_or(LockTimes {
+            waited: Duration::ZERO,
+            held: begun - called,
+        });
+        self.locks_free_until = Some(begun + (locks.held * REST_FACTOR).max(REST_MIN));
+        let (facts, tape) = collector.finish();
+        self.tape = tape;
+        self.look_took = LookTimes {
+            locks,
+            read: begun.elapsed(),
+        };
+        match u32::try_from(outcome) {
+            Ok(abi::SURGENT_SNAPSHOT_OK) => {
+                if facts.is_none() {
+                    log::error!("a snapshot had a record that could not be read; looking again");
+                }
+                facts
+            }
+            Ok(abi::SURGENT_SNAPSHOT_NOT_READY) => None,
+            Ok(abi::SURGENT_SNAPSHOT_NO_MEMORY) => {
+                log::error!("no memory for a look at the cluster; looking again");
+                None
+            }
+            _ => {
+                guard::latch(
+                    "Slurm's records are not laid out as this shim expects: it was built for another release of \
+                     Slurm; build the shims again with the headers of this one",
+                );
+                None
+            }
+        }
+    }
+
+    /// Tells the log and the meter what the last look took, and then the `decision`.
+    pub(super) fn note_times(&mut self, facts: &Facts, decision: Duration) {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        let LookTimes { locks, read } = self.look_took;
+        // Up to five times a second, so not at a level at which sites usually run.
+        log::trace!(
+            "looked at {} nodes and {} running jobs: {:.2} ms until Slurm's locks were had, {:.2} ms under them, {:.2} ms \
+             to read what was copied, {:.2} ms to decide",
+            facts.nodes.len(),
+            facts.running.len(),
+            ms(locks.waited),
+            ms(locks.held),
+            ms(read),
+            ms(decision),
+        );
+        let seconds = |time: Duration| Seconds(time.as_secs_f64());
+        self.meter.looked(metrics::LookTimes {
+            lock_wait_s: seconds(locks.waited),
+            lock_held_s: seconds(locks.held),
+            plan_s: seconds(read + decision),
+        });
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Requests that stand in the jobs' records: what is under way where there is no book, or only an older one.
+
+use super::book::{Asked, Book, Campaign, Stance};
+use super::directives::SaveSignal;
+use super::facts::Facts;
+use super::ids::JobId;
+use super::record::Record;
+use super::units::UnixTime;
+
+/// Takes up requests that stand in the jobs' records and not in the book: the book was lost, or is older.
+pub fn adopt(book: &mut Book, facts: &Facts) {
+    for job in &facts.running {
+        let signal = job.directives.as_ref().and_then(|directives| directives.signal);
+        if let Some(victim) = recorded(job.id, job.record.as_ref(), job.start, signal) {
+            adopt_one(book, victim);
+        }
+    }
+    for job in &facts.parked {
+        if let Some(victim) = recorded(job.id, job.record.as_ref(), UnixTime(0), None) {
+            adopt_one(book, victim);
+        }
+    }
+}
+
+fn recorded(
+    job: JobId,
+    record: Option<&Record>,
+    start: UnixTime,
+    signal: Option<SaveSignal>,
+) -> Option<(JobId, Asked)> {
+    let record = record?;
+    let asked = record.asked?;
+    let victim = Asked {
+        job,
+        // A run that began after the request is not the one that was asked.
+        start: if start > asked { UnixTime(0) } else { start },
+        signal,
+        asked,
+        deadline: record.deadline?,
+        saved: None,
+        stake: None,
+        gone: None,
+        was_behind_gate: false,
+        interrupted: false,
+        delivered: false,
+        tried: None,
+        stance: Stance::Victim,
+    };
+    Some((record.ask?, victim))
+}
+
+fn adopt_one(book: &mut Book, (urgent, victim): (JobId, Asked)) {
+    let known = book
+        .campaigns
+        .iter()
+        .any(|campaign| campaign.victims.iter().any(|asked| asked.job == victim.job));
+    if known {
+        return;
+    }
+    match book
+        .campaigns
+        .iter_mut()
+        .find(|campaign| campaign.urgent == urgent)
+    {
+        Some(campaign) => campaign.victims.push(victim),
+        None => book.campaigns.push(Campaign::new(urgent, vec![victim])),
+    }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! All faults, at which steps each can strike, and what may come of it.
+
+use crate::round::Step;
+
+/// One kind of fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    ControllerKilled,
+    ControllerTerminated,
+    Reconfigured,
+    StateFull,
+    StateReadOnly,
+    StateTruncated,
+    StateNewer,
+    StateOfAnother,
+    SettingsRubbish,
+    ClockForward,
+    ClockBack,
+    MungeStopped,
+    MungeKilled,
+    ScontrolMissing,
+    ScontrolFails,
+    ScontrolHangs,
+    ScontrolSlow,
+    ScancelMissing,
+    ScancelFails,
+    ScancelHangs,
+    ScancelSlow,
+    SlurmdKilled,
+    StepdKilled,
+    NodeGone,
+    NodeDrained,
+    ReservationBegins,
+    MonitorKilled,
+    CommentRewritten,
+    RecordOverwritten,
+    UrgentCancelled,
+    UrgentHeld,
+    UrgentResized,
+    UrgentMoved,
+    VictimFinishes,
+    VictimFails,
+    VictimCancelled,
+    VictimRequeued,
+}
+
+impl Fault {
+    pub const ALL: [Self; 37] = [
+        Self::ControllerKilled,
+        Self::ControllerTerminated,
+        Self::Reconfigured,
+        Self::StateFull,
+        Self::StateReadOnly,
+        Self::StateTruncated,
+        Self::StateNewer,
+        Self::StateOfAnother,
+        Self::SettingsRubbish,
+        Self::ClockForward,
+        Self::ClockBack,
+        Self::MungeStopped,
+        Self::MungeKilled,
+        Self::ScontrolMissing,
+        Self::ScontrolFails,
+        Self::ScontrolHangs,
+        Self::ScontrolSlow,
+        Self::ScancelMissing,
+        Self::ScancelFails,
+        Self::ScancelHangs,
+        Self::ScancelSlow,
+        Self::SlurmdKilled,
+        Self::StepdKilled,
+        Self::NodeGone,
+        Self::NodeDrained,
+        Self::ReservationBegins,
+        Self::MonitorKilled,
+        Self::CommentRewritten,
+        Self::RecordOverwritten,
+        Self::UrgentCancelled,
+        Self::UrgentHeld,
+        Self::UrgentResized,
+        Self::UrgentMoved,
+        Self::VictimFinishes,
+        Self::VictimFails,
+        Self::VictimCancelled,
+        Self::VictimRequeued,
+    ];
+
+    /// Every fault with every step at which it can strike.
+    pub fn at_steps() -> Vec<(Self, Step)> {
+        let pairs = Self::ALL
+            .iter()
+            .flat_map(|fault| Step::ALL.map(|step| (*fault, step)));
+        pairs.filter(|(fault, step)| fault.can_strike(*step)).collect()
+    }
+
+    /// Slurm holds, resizes and moves only jobs that wait.
+    fn can_strike(self, step: Step) -> bool {
+        match self {
+            Self::UrgentHeld | Self::UrgentResized | Self::UrgentMoved => step <= Step::GateOpen,
+            _ => true,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ControllerKilled => "slurmctld SIGKILL",
+            Self::ControllerTerminated => "slurmctld SIGTERM",
+            Self::Reconfigured => "scontrol reconfigure",
+            Self::StateFull => "StateSaveLocation full",
+            Self::StateReadOnly => "StateSaveLocation read-only",
+            Self::StateTruncated => "state file truncated",
+            Self::StateNewer => "state file from a newer version",
+            Self::StateOfAnother => "state file owned by someone else",
+            Self::SettingsRubbish => "surgent.toml replaced by rubbish",
+            Self::ClockForward => "clock stepped forward",
+            Self::ClockBack => "clock stepped back",
+            Self::MungeStopped => "munge stopped",
+            Self::MungeKilled => "munge killed",
+            Self::ScontrolMissing => "scontrol missing",
+            Self::ScontrolFails => "scontrol failing",
+            Self::ScontrolHangs => "scontrol hanging",
+            Self::ScontrolSlow => "scontrol slow",
+            Self::ScancelMissing => "scancel missing",
+            Self::ScancelFails => "scancel failing",
+            Self::ScancelHangs => "scancel hanging",
+            Self::ScancelSlow => "scancel slow",
+            Self::SlurmdKilled => "slurmd killed",
+            Self::StepdKilled => "slurmstepd killed",
+            Self::NodeGone => "node gone",
+            Self::NodeDrained => "node drained",
+            Self::ReservationBegins => "reservation begins",
+            Self::MonitorKilled => "monitor killed",
+            Self::CommentRewritten => "comment rewritten",
+            Self::RecordOverwritten => "AdminComment overwritten",
+            Self::UrgentCancelled => "urgent job cancelled",
+            Self::UrgentHeld => "urgent job held",
+            Self::UrgentResized => "urgent job resized",
+            Self::UrgentMoved => "urgent job moved",
+            Self::VictimFinishes => "victim finishes",
+            Self::VictimFails => "victim fails",
+            Self::VictimCancelled => "victim cancelled",
+            Self::VictimRequeued => "victim requeued by its user",
+        }
+    }
+
+    /// Slurm changes these only of plain jobs, or not as one would think.
+    pub fn wants_plain(self) -> bool {
+        matches!(self, Self::UrgentResized | Self::UrgentMoved | Self::UrgentHeld)
+    }
+
+    /// The urgent job may end without having run.
+    pub fn may_end_urgent(self) -> bool {
+        self == Self::UrgentCancelled
+    }
+
+    /// Slurm itself forgets what it had not written yet: the urgent job, say, or that it has requeued a job.
+    pub fn makes_slurm_forget(self) -> bool {
+        self == Self::ControllerKilled
+    }
+
+    /// Audit lines may be missing or written twice: docs/audit.md.
+    pub fn tears_audit(self) -> bool {
+        matches!(
+            self,
+            Self::StateFull | Self::StateReadOnly | Self::StateTruncated | Self::StateNewer
+        ) || self.makes_slurm_forget()
+    }
+
+    /// Needs a StateSaveLocation of its own.
+    pub fn wants_root(self) -> bool {
+        matches!(self, Self::StateFull | Self::StateReadOnly)
+    }
+
+    pub fn steps_clock(self) -> bool {
+        matches!(self, Self::ClockForward | Self::ClockBack)
+    }
+}

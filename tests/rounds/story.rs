@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! One round from its first job to its last.
+
+use crate::field::Field;
+use crate::round::Step;
+use crate::support::{LIMIT, Outcome};
+use crate::victims::{submit_urgent, submit_victim, urgent_name};
+use crate::{end, strike};
+use std::thread;
+use std::time::Duration;
+
+/// Plays the round; whether the fault could strike, or why it could not.
+pub fn play(field: &mut Field<'_>) -> Outcome<Result<(), String>> {
+    set_up(field)?;
+    field.urgent = submit_urgent(field.cluster, field.round)?;
+    field.tell(format!("urgent job {:?} submitted", field.urgent));
+    reach(field, field.round.step)?;
+    field.tell(format!("'{}' is reached", field.round.step.name()));
+    let struck = strike::strike(field)?;
+    if struck.is_ok() {
+        thread::sleep(field.round.lasts);
+        strike::heal(field)?;
+        field.tell("healed");
+    }
+    end::wait_until_quiet(field)?;
+    field.tell("quiet");
+    end::check(field)?;
+    end::clear(field)?;
+    Ok(struck)
+}
+
+fn set_up(field: &mut Field<'_>) -> Outcome {
+    for (plan, letter) in field.round.victims.iter().zip(["a", "b", "c", "d"]) {
+        let name = format!("r{}-{letter}", field.round.seed);
+        let victim = submit_victim(field.cluster, &name, plan)?;
+        field.victims.push(victim);
+    }
+    let ids: Vec<_> = field.victims.iter().map(|victim| victim.id.0).collect();
+    field.tell(format!("victims {ids:?} submitted"));
+    for victim in &field.victims {
+        field
+            .cluster
+            .wait_for(&format!("{} to train", victim.name), LIMIT, |cluster| {
+                Ok(victim.is_up(cluster, 0) && cluster.comment(victim.id)?.contains("signal="))
+            })?;
+    }
+    // Slurm writes its jobs up to five seconds late: what it has not written, it forgets when it is killed.
+    let known_ms = if field.round.fault.makes_slurm_forget() {
+        6000
+    } else {
+        0
+    };
+    // min_runtime_s
+    thread::sleep(Duration::from_millis(known_ms.max(1100)));
+    Ok(())
+}
+
+fn reach(field: &Field<'_>, step: Step) -> Outcome {
+    match step {
+        Step::Submitted => Ok(()),
+        Step::Asked => field.wait_for_line(&["surgent: asked job"]),
+        Step::Saved => field.wait_for_line(&[" has saved for job "]),
+        Step::GateOpen => field.wait_for_line(&["surgent: gate open", "surgent: requeueing jobs"]),
+        Step::Requeued => field.wait_for_line(&[" has been requeued to reclaim", "Requeuing JobId="]),
+        Step::Running => field.wait_quickly("the urgent job to run", |field| {
+            field
+                .cluster
+                .output(&urgent_name(field.round))
+                .contains("urgent runs")
+        }),
+        Step::Restored => field.wait_for_line(&[" was requeued for job "]),
+    }
+}
