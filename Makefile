@@ -28,7 +28,7 @@ CLUSTER_TESTS = $(CARGO) test --no-run --test cluster --message-format=json-rend
 	jq -r 'select(.target.name == "cluster").executable | strings' | grep .
 
 .PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-faults check-packages check-frameworks keras test lint \
-	faults bench bench-cluster bench-submit evaluation clean FORCE
+	faults bench bench-cluster bench-submit evaluation check-memory check-asan check-miri check-valgrind fuzz clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
 		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
@@ -80,6 +80,39 @@ keras: target/keras/installed ## Install Keras and JAX into target/keras for the
 
 target/%/installed: $(FRAMEWORKS)/requirements-%.txt
 	@$(FRAMEWORKS)/install target/$* $<
+
+# Of what stable Rust has as well, but would not say.
+UNSTABLE = RUSTC_BOOTSTRAP=1
+HOST_TARGET = $(shell rustc -vV | sed -n 's/^host: //p')
+
+fuzz: ## Fuzz all that reads what others wrote, FUZZ_S seconds each (600); TARGET=comment: only that
+	@$(CARGO) fuzz --version >/dev/null 2>&1 || { echo 'make: cargo fuzz is not installed: cargo install cargo-fuzz' >&2; exit 1; }
+	@for target in $(or $(TARGET),$(FUZZ_TARGETS)); do \
+		mkdir -p "target/corpus/$$target" && $(UNSTABLE) $(CARGO) fuzz run --fuzz-dir tests/fuzz --target-dir '$(BUILT)/fuzz' \
+			"$$target" "target/corpus/$$target" "tests/fuzz/cases/$$target" -- \
+			-max_total_time=$(or $(FUZZ_S),600) -timeout=10 -rss_limit_mb=2048 -max_len=20000 -print_final_stats=1 || exit 1; done
+FUZZ_TARGETS = $(notdir $(wildcard tests/fuzz/cases/*))
+
+check-memory: check-asan check-miri check-valgrind ## Look for wrong use of memory: AddressSanitizer, Miri, slurmctld under valgrind
+
+# Memory that is lost counts, too.
+check-asan:
+	$(UNSTABLE) RUSTFLAGS=-Zsanitizer=address $(CARGO) test --target '$(HOST_TARGET)' --target-dir '$(BUILT)/asan' --no-fail-fast \
+		--lib --test fake_host --test fuzz --test comments
+
+# The tests with unsafe code, but for those that call C or look up users, and one with texts of a megabyte.
+MIRI = $(CARGO) +nightly miri
+check-miri:
+	@if $(MIRI) --version >/dev/null 2>&1; then \
+		$(MIRI) test --target-dir '$(BUILT)/miri' --lib -- --skip jobs_have_the_names host::views host::gate host::queue && \
+		MIRIFLAGS=-Zmiri-disable-isolation $(MIRI) test --target-dir '$(BUILT)/miri' --test fake_host -- \
+			--skip one_layout --skip texts_that_slurm; \
+	else echo 'Miri is not installed (rustup component add --toolchain nightly miri rust-src): it is left out.'; fi
+
+check-valgrind:
+	@packaging/setup memory
+	@$(MAKE) --no-print-directory shims
+	@tests=$$($(CLUSTER_TESTS)) && tests/memory/valgrind "$$tests"
 
 lint: ## Check format and clippy
 	$(CARGO) fmt --check

@@ -4,7 +4,9 @@
 use crate::policy::admission::ledger::Ledger;
 use crate::policy::book::Book;
 use serde::{Deserialize, Serialize};
+use std::fs::OpenOptions;
 use std::io::{Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// No state file is longer.
@@ -14,12 +16,20 @@ const UNFINISHED: &str = "surgent.state.unfinished";
 /// The form of the file.
 const FORM: u32 = 1;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct State {
     form: u32,
     book: Book,
     #[serde(default)]
     ledger: Ledger,
+}
+
+/// [`State`] to be written.
+#[derive(Serialize)]
+struct StateView<'a> {
+    form: u32,
+    book: &'a Book,
+    ledger: &'a Ledger,
 }
 
 /// What is kept.
@@ -29,6 +39,35 @@ pub struct Kept {
     pub book: Book,
     /// What urgent jobs have used.
     pub ledger: Ledger,
+}
+
+impl Kept {
+    /// Reads the bytes of a state file.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let state: State = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        if state.form != FORM {
+            return Err(format!("its form is {}, this Surgent knows {FORM}", state.form));
+        }
+        Ok(Self {
+            book: state.book,
+            ledger: state.ledger,
+        })
+    }
+
+    /// What [`Kept::parse`] reads.
+    ///
+    /// # Errors
+    /// None that is known; what cannot be written as JSON is in neither.
+    pub fn to_bytes(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(&StateView {
+            form: FORM,
+            book: &self.book,
+            ledger: &self.ledger,
+        })
+    }
 }
 
 /// `surgent.state` in StateSaveLocation.
@@ -69,23 +108,22 @@ impl StateFile {
     /// # Errors
     /// Why it cannot be used.
     pub fn read(&self) -> Result<Option<Kept>, String> {
-        let file = match std::fs::File::open(&self.path) {
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+        let opened = OpenOptions::new().read(true).custom_flags(flags).open(&self.path);
+        let file = match opened {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error.to_string()),
         };
+        // Another might never end, or never begin.
+        if !file.metadata().is_ok_and(|found| found.is_file()) {
+            return Err("it is no regular file".to_owned());
+        }
         let mut text = Vec::new();
         file.take(FILE_MAX_BYTES)
             .read_to_end(&mut text)
             .map_err(|error| error.to_string())?;
-        let state: State = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
-        if state.form != FORM {
-            return Err(format!("its form is {}, this Surgent knows {FORM}", state.form));
-        }
-        Ok(Some(Kept {
-            book: state.book,
-            ledger: state.ledger,
-        }))
+        Kept::parse(&text).map(Some)
     }
 
     /// Writes both unless that is what stands there: to a new file, flushed to disk, then renamed over the old one.
@@ -97,17 +135,13 @@ impl StateFile {
         if self.written.as_ref().is_some_and(is_written) {
             return Ok(());
         }
-        let state = State {
-            form: FORM,
+        let kept = Kept {
             book: book.clone(),
             ledger: ledger.clone(),
         };
-        self.write(&state)
+        self.write(&kept)
             .map_err(|error| format!("{} cannot be written: {error}", self.path.display()))?;
-        self.written = Some(Kept {
-            book: state.book,
-            ledger: state.ledger,
-        });
+        self.written = Some(kept);
         Ok(())
     }
 
@@ -117,14 +151,14 @@ impl StateFile {
         let _ = std::fs::remove_file(self.path.with_file_name(UNFINISHED));
     }
 
-    fn write(&self, state: &State) -> std::io::Result<()> {
+    fn write(&self, kept: &Kept) -> std::io::Result<()> {
         self.forget_unfinished();
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let mut file = tempfile::Builder::new()
             .prefix(UNFINISHED)
             .rand_bytes(0)
             .tempfile_in(folder)?;
-        file.write_all(&serde_json::to_vec(state)?)?;
+        file.write_all(&kept.to_bytes()?)?;
         file.as_file().sync_all()?;
         file.persist(&self.path)?;
         Ok(())
@@ -136,6 +170,7 @@ mod tests {
     use super::*;
     use crate::policy::book::Campaign;
     use crate::policy::ids::JobId;
+    use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
     fn what_was_stored_is_loaded_again() {
@@ -187,5 +222,40 @@ mod tests {
             let error = StateFile::within(folder.path()).load().unwrap_err();
             assert!(error.contains("surgent.state"), "{damaged:?} gave {error:?}");
         }
+    }
+    #[test]
+    fn no_link_is_followed_and_nothing_but_a_file_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, target) = (folder.path().join("surgent.state"), folder.path().join("target"));
+        std::fs::write(&target, "{\"form\":1,\"book\":{}}").unwrap();
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        let mut file = StateFile::within(folder.path());
+        assert!(file.load().unwrap_err().contains("symbolic link"));
+        file.store(&Book::default(), &Ledger::default()).unwrap();
+        assert!(
+            std::fs::symlink_metadata(&path).unwrap().is_file(),
+            "the link is gone"
+        );
+        assert_eq!(
+            std::fs::read_to_string(&target).unwrap(),
+            "{\"form\":1,\"book\":{}}"
+        );
+
+        std::fs::remove_file(&path).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, 0o600.into()).unwrap();
+        assert!(file.load().unwrap_err().contains("no regular file"));
+    }
+
+    #[test]
+    fn only_its_owner_may_read_it() {
+        let folder = tempfile::tempdir().unwrap();
+        StateFile::within(folder.path())
+            .store(&Book::default(), &Ledger::default())
+            .unwrap();
+        let mode = std::fs::metadata(folder.path().join("surgent.state"))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
     }
 }

@@ -8,7 +8,7 @@
 use super::facts::{Facts, RunningJob};
 use super::ids::UserId;
 use super::settings::Settings;
-use super::units::{Seconds, UnixTime};
+use super::units::{Seconds, UnixTime, least};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -134,7 +134,7 @@ pub struct Belief {
 
 /// What is to be believed of the report of each running job, in their order.
 pub fn believe_all(facts: &Facts, settings: &Settings) -> Vec<Belief> {
-    let of_user = save_times(&facts.running);
+    let of_user = save_times(&facts.running, settings);
     let believe = |job: &RunningJob| {
         let mut belief = believe(job, facts.now, settings);
         if belief.save.by == SaveRule::Configured
@@ -150,12 +150,13 @@ pub fn believe_all(facts: &Facts, settings: &Settings) -> Vec<Belief> {
     facts.running.iter().map(believe).collect()
 }
 
-/// By user: the median of what the jobs say that do.
-fn save_times(jobs: &[RunningJob]) -> BTreeMap<UserId, Seconds> {
+/// By user: the median of what the jobs say that do, as far as anybody would wait for it.
+fn save_times(jobs: &[RunningJob], settings: &Settings) -> BTreeMap<UserId, Seconds> {
     let mut told: BTreeMap<UserId, Vec<Seconds>> = BTreeMap::new();
     for job in jobs {
         if let Some(save_s) = job.directives.as_ref().and_then(|directives| directives.save_s) {
-            told.entry(job.user).or_default().push(save_s);
+            let most_s = settings.victims.save_deadline_s;
+            told.entry(job.user).or_default().push(least(save_s, most_s));
         }
     }
     let medians = told

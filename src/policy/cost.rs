@@ -6,7 +6,7 @@ use super::eligibility::SaveWay;
 use super::facts::RunningJob;
 use super::resources::GresTable;
 use super::settings::VictimSettings;
-use super::units::{Seconds, UnixTime};
+use super::units::{Seconds, UnixTime, least};
 use serde::{Deserialize, Serialize};
 
 /// The cost of one victim, term by term.
@@ -135,10 +135,6 @@ impl Rates<'_> {
             (None, None) => (running_s, LossRule::SinceStart),
         }
     }
-}
-
-fn least(a: Seconds, b: Seconds) -> Seconds {
-    if b < a { b } else { a }
 }
 
 /// The median age of the last save of the jobs that report one; `None` where none does.

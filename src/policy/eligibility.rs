@@ -3,7 +3,7 @@
 
 mod rules;
 
-use super::belief::Belief;
+use super::belief::{Belief, SaveRule};
 use super::directives::{SaveKind, SaveSignal};
 use super::facts::RunningJob;
 use super::settings::{Settings, Unsavable};
@@ -52,13 +52,13 @@ pub enum Refusal {
     NearlyDone,
     /// It was stopped often enough.
     MaxPreemptions,
-    /// Its comment has malformed directives, so how to ask it is not known.
+    /// Its comment has malformed directives, so how to ask it is not known, and `unsavable = "protect"`.
     MalformedComment,
     /// It cannot save when asked, and `unsavable = "protect"`.
     CannotSave,
     /// It cannot save when asked, and the urgent job's patience is not over.
     PatienceNotOver,
-    /// It saves only at an epoch's end, and that comes too late.
+    /// Its save would be finished too late: it says that one takes too long, or it saves only at an epoch's end.
     NoSaveInTime,
     /// It was asked already and did not save before its deadline.
     MissedDeadline,
@@ -184,13 +184,17 @@ pub fn save_ways(
         (Unsavable::Stop, false) => Err(Refusal::PatienceNotOver),
         (Unsavable::Stop, true) => Ok(SaveWay::Unsaved),
     };
+    // No words protect a job that silence would not.
     let Some(directives) = &job.directives else {
-        return Err(Refusal::MalformedComment);
+        return Ok(smallvec![unsaved(Refusal::MalformedComment)?]);
     };
     let Some(signal) = directives.signal else {
         return Ok(smallvec![unsaved(Refusal::CannotSave)?]);
     };
     match directives.save {
+        Some(SaveKind::Step) | None if says_it_saves_too_slowly(belief, settings) => {
+            Ok(smallvec![unsaved(Refusal::NoSaveInTime)?])
+        }
         // Who says how to ask, and nothing of when, can be asked at any time.
         Some(SaveKind::Step) | None => Ok(smallvec![SaveWay::AtStep(signal)]),
         Some(SaveKind::None) => Ok(smallvec![unsaved(Refusal::CannotSave)?]),
@@ -208,6 +212,11 @@ pub fn save_ways(
             }
         }
     }
+}
+
+/// Whether by its own word a save takes longer than a victim is waited for. What is only assumed is tried.
+fn says_it_saves_too_slowly(belief: &Belief, settings: &Settings) -> bool {
+    belief.save.by == SaveRule::Told && belief.save.takes_s > settings.victims.save_deadline_s
 }
 
 /// The end of the running epoch of a job that saves only then.

@@ -30,6 +30,11 @@ impl Seconds {
     }
 }
 
+/// The shorter of two times.
+pub fn least(a: Seconds, b: Seconds) -> Seconds {
+    if b < a { b } else { a }
+}
+
 impl fmt::Display for UnixTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -40,8 +45,8 @@ impl Sub for UnixTime {
     type Output = Seconds;
 
     fn sub(self, earlier: Self) -> Seconds {
-        // i64 to f64 is exact for any time within 285 million years of 1970.
-        Seconds((self.0 - earlier.0) as f64)
+        // i64 to f64 is exact for any time within 285 million years of 1970. Damaged records have others.
+        Seconds(self.0.saturating_sub(earlier.0) as f64)
     }
 }
 

@@ -246,7 +246,7 @@ fn command(
 }
 
 /// The job in one line of `%A %F %K`: its number, and array and task where it is of one.
-fn job_in(line: &str) -> Option<(JobId, Option<ArrayTask>)> {
+pub fn job_in(line: &str) -> Option<(JobId, Option<ArrayTask>)> {
     let mut words = line.split_whitespace();
     let job = words.next()?.parse().ok().map(JobId)?;
     let array = words.next().and_then(|word| word.parse().ok()).map(JobId);
@@ -258,7 +258,7 @@ fn job_in(line: &str) -> Option<(JobId, Option<ArrayTask>)> {
 }
 
 /// The comment of `job` in what squeue printed: of an array's or a het job's first component it lists all.
-fn comment_in(listed: &[u8], job: JobId) -> Option<Vec<u8>> {
+pub fn comment_in(listed: &[u8], job: JobId) -> Option<Vec<u8>> {
     let before = format!("{BEFORE_ID}{job}{BEFORE_COMMENT}");
     let start = listed.find(&before)? + before.len();
     let rest = &listed[start..];
@@ -270,8 +270,8 @@ fn comment_in(listed: &[u8], job: JobId) -> Option<Vec<u8>> {
     Some(known(&rest[..end]).to_vec())
 }
 
-/// The beginning of the AdminComment of `job`, up to its first newline.
-fn admin_comment_in(listed: &[u8], job: JobId) -> Option<Vec<u8>> {
+/// The beginning of the AdminComment of `job` in what squeue printed, up to its first newline.
+pub fn admin_comment_in(listed: &[u8], job: JobId) -> Option<Vec<u8>> {
     let before = format!("{job:<ID_WIDTH$}", job = job.0);
     let admin_comment = listed
         .lines()

@@ -7,6 +7,7 @@ mod support;
 
 mod admission;
 mod ask;
+mod attacks;
 mod audit;
 mod base;
 mod beside;
@@ -22,6 +23,7 @@ mod kept;
 mod latency;
 mod launchers;
 mod layout;
+mod memory;
 mod metrics;
 mod order;
 mod programs;

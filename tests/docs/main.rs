@@ -2,6 +2,7 @@
 //! What the documentation names is there: pages and headings that links lead to, commands, options, settings, messages.
 
 mod changelog;
+mod claims;
 mod links;
 mod markdown;
 mod messages;

@@ -13,6 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
+/// What slurmctld is run by, with its arguments: valgrind, say. Then everything may take ten times as long.
+pub(super) const UNDER: &str = "SURGENT_TEST_SLURMCTLD_UNDER";
+
 /// A running cluster. Dropped, or its owner ended in any way, it leaves no process and no file.
 pub struct Cluster {
     pub(super) folder: PathBuf,
@@ -197,7 +200,16 @@ impl Cluster {
             .open(self.folder.join(format!("{name}.output")))
             .map_err(|error| error.to_string())?;
         let errors = output.try_clone().map_err(|error| error.to_string())?;
-        let mut command = self.prepared(&places::daemon(name)?);
+        let program = places::daemon(name)?;
+        let mut command = match std::env::var(UNDER) {
+            Ok(under) if name == "slurmctld" => {
+                let mut words = under.split_whitespace();
+                let mut command = self.prepared(Path::new(words.next().unwrap_or("env")));
+                command.args(words).arg(program);
+                command
+            }
+            _ => self.prepared(&program),
+        };
         if name == "slurmctld" {
             command.envs(
                 self.controller_environment

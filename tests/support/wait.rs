@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Waiting for what is to be seen, and what is shown where it is not.
 
+use super::cluster::UNDER;
 use super::{Cluster, Failure, Outcome};
 use std::fs;
 use std::sync::atomic::Ordering;
@@ -30,6 +31,7 @@ impl Cluster {
         look: impl Fn(&Self) -> Outcome<Option<T>>,
     ) -> Outcome<T> {
         let begin = Instant::now();
+        let limit = limit * if std::env::var_os(UNDER).is_some() { 10 } else { 1 };
         loop {
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err(format!("interrupted while waiting for {what}").into());
