@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-#define SURGENT_ABI 4u
+#define SURGENT_ABI 5u
 #define SURGENT_NONE32 0xffffffffu
 #define SURGENT_NONE64 0xffffffffffffffffull
 
@@ -211,13 +211,24 @@ typedef struct surgent_job_view {
 /* Where the shim puts what it reads. The core fills this in and hands it to surgent_host_t.snapshot. */
 typedef struct surgent_sink {
 	uint32_t size;
+	/*
+	 * A long look is divided into several holds of the locks: one that has taken `hold_ns` and copied `copies_min`
+	 * jobs is to end, and another follows. Unless there have been `holds_max` of them already, or the look goes on for
+	 * `divide_for_ns`: then the next one is the last, however long it takes.
+	 */
+	uint32_t copies_min;
+	uint32_t holds_max;
 	uint32_t reserved0;
+	uint64_t hold_ns;
+	uint64_t divide_for_ns;
 	void *context;
 	void (*node)(void *context, const surgent_node_view_t *node);
 	/* Whether the request_* fields and choices of this pending job are wanted; they are a lot of work. */
 	bool (*wants_request)(void *context, const surgent_job_view_t *job);
 	void (*job)(void *context, const surgent_job_view_t *job);
-	/* Once, when the locks have been let go: for how long they were waited for, and then held. */
+	/* What was given of this running job is no longer so. It may be given again. */
+	void (*forget_job)(void *context, uint32_t job_id);
+	/* After each hold, without the locks: for how long they were waited for, and then held. */
 	void (*locked)(void *context, uint64_t waited_ns, uint64_t held_ns);
 	/* Once, before the locks are asked for: about how many nodes and jobs there are to make room for. */
 	void (*expect)(void *context, uint32_t nodes, uint32_t jobs);
@@ -245,8 +256,11 @@ typedef struct surgent_host {
 	/* Writes one line to Slurm's log. Any thread. */
 	void (*log)(uint32_t level, const char *line);
 	/*
-	 * Takes Slurm's read locks, gives every node to sink->node and then every job that matters to sink->job,
-	 * lets go. Returns SURGENT_SNAPSHOT_*. Only from a thread that holds no Slurm lock.
+	 * Takes Slurm's read locks, gives every node to sink->node and every job that matters to sink->job, lets go.
+	 * Returns SURGENT_SNAPSHOT_*. Only from a thread that holds no Slurm lock.
+	 * What was given and not forgotten is of the last hold of the locks: the nodes, the jobs that wait or have ended, and
+	 * which jobs run, in which state, since when and with what. What else is said of a running job (texts, limits, how
+	 * it may be stopped) may be of an earlier hold of the same look.
 	 * Jobs that matter: all that run, are suspended or completing, the pending ones that have a comment, and urgent
 	 * ones that have ended.
 	 */

@@ -58,7 +58,7 @@ impl Meter {
     }
 
     /// Counts a look at the cluster.
-    pub fn looked(&mut self, times: LookTimes) {
+    pub fn looked(&mut self, times: &LookTimes) {
         self.change().looked(times);
     }
 

@@ -53,13 +53,20 @@ pub struct State {
     pub campaigns: u64,
 }
 
-/// What a look at the cluster took.
+/// What one hold of Slurm's locks took.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LookTimes {
-    /// Until Slurm's locks were had.
-    pub lock_wait_s: Seconds,
+pub struct HoldTimes {
+    /// Until they were had.
+    pub wait_s: Seconds,
     /// Under them.
-    pub lock_held_s: Seconds,
+    pub held_s: Seconds,
+}
+
+/// What a look at the cluster took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LookTimes {
+    /// A look at a large cluster takes the locks several times.
+    pub holds: Vec<HoldTimes>,
     /// To understand what was seen, and to decide, under none.
     pub plan_s: Seconds,
 }
@@ -136,9 +143,11 @@ impl Counters {
     }
 
     /// Counts a look.
-    pub fn looked(&mut self, times: LookTimes) {
-        self.lock_wait.observe(times.lock_wait_s.0);
-        self.lock_held.observe(times.lock_held_s.0);
+    pub fn looked(&mut self, times: &LookTimes) {
+        for hold in &times.holds {
+            self.lock_wait.observe(hold.wait_s.0);
+            self.lock_held.observe(hold.held_s.0);
+        }
         self.plan.observe(times.plan_s.0);
     }
 }

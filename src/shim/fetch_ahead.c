@@ -2,6 +2,7 @@
 #include "fetch_ahead.h"
 
 #include "fit.h"
+#include "views.h"
 
 #define LINE_BYTES 64
 
@@ -69,6 +70,39 @@ static void fetch_gres_arrays(const gres_state_t *gres)
 	}
 }
 
+/* The lines of the record that surgent_stamp() and the question whether a job matters read. */
+static void fetch_stamp(const job_record_t *job)
+{
+	FETCH_FIELD(job, magic);
+	FETCH_FIELD(job, admin_comment);
+	__builtin_prefetch(&SURGENT_JOB_ID(job));
+	FETCH_FIELD(job, job_resrcs);
+	FETCH_FIELD(job, job_state);
+	FETCH_FIELD(job, preempt_time);
+	FETCH_FIELD(job, priority);
+	FETCH_FIELD(job, restart_cnt);
+	FETCH_FIELD(job, start_time);
+}
+
+void surgent_fetch_stamps(job_record_t **jobs, size_t count)
+{
+	if (!surgent_is_known(SURGENT_JOB))
+		return;
+	for (size_t i = 0; i < count; i++)
+		fetch_stamp(jobs[i]);
+	for (size_t i = 0; i < count; i++) {
+		const job_record_t *job = jobs[i];
+
+		/* Whoever reads it next says that it is none. */
+		if (job->magic != JOB_MAGIC)
+			return;
+		if (surgent_view_holds(job))
+			FETCH_FIELD(job->job_resrcs, nhosts);
+		else
+			FETCH_FIELD(job, comment);
+	}
+}
+
 void surgent_fetch_jobs(job_record_t **jobs, size_t count, const surgent_node_names_t *names)
 {
 	gres_state_t *gres[SURGENT_FETCH_GROUP];
@@ -109,6 +143,22 @@ static void fetch_node_gres(const gres_state_t *gres)
 	if (node_gres && surgent_is_known(SURGENT_NODE_GRES) && node_gres->type_cnt) {
 		fetch(node_gres->type_cnt_avail, 1);
 		fetch(node_gres->type_name, 1);
+	}
+}
+
+void surgent_fetch_node_names(node_record_t **nodes, size_t count)
+{
+	if (!surgent_is_known(SURGENT_NODE))
+		return;
+	for (size_t i = 0; i < count; i++) {
+		if (nodes[i]) {
+			FETCH_FIELD(nodes[i], magic);
+			FETCH_FIELD(nodes[i], name);
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (nodes[i] && nodes[i]->magic == NODE_MAGIC)
+			fetch(nodes[i]->name, 1);
 	}
 }
 

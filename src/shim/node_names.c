@@ -2,6 +2,7 @@
 #include "node_names.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* FNV-1a. */
 static size_t hash(const char *name)
@@ -21,22 +22,38 @@ bool surgent_node_names_init(surgent_node_names_t *names, size_t nodes)
 		slots *= 2;
 	names->slots = calloc(slots, sizeof(*names->slots));
 	names->mask = slots - 1;
-	return names->slots != NULL;
+	names->texts = calloc(nodes + 1, sizeof(*names->texts));
+	names->count = nodes;
+	return names->slots && names->texts;
 }
 
 void surgent_node_names_free(surgent_node_names_t *names)
 {
 	free(names->slots);
-	names->slots = NULL;
+	free(names->texts);
+	surgent_arena_free(&names->arena);
+	*names = (surgent_node_names_t){ 0 };
 }
 
-void surgent_node_names_add(surgent_node_names_t *names, const char *name, uint32_t index)
+bool surgent_node_names_add(surgent_node_names_t *names, const char *name, uint32_t index)
 {
-	size_t at = name ? hash(name) & names->mask : 0;
+	size_t at;
 
+	if (!name)
+		return true;
+	at = hash(name) & names->mask;
 	while (names->slots[at])
 		at = (at + 1) & names->mask;
 	names->slots[at] = index + 1;
+	names->texts[index] = surgent_arena_text(&names->arena, name);
+	return names->texts[index];
+}
+
+bool surgent_node_names_has(const surgent_node_names_t *names, const char *name, uint32_t index)
+{
+	const char *text = index < names->count ? names->texts[index] : NULL;
+
+	return text && name ? !strcmp(text, name) : !text && !name;
 }
 
 void surgent_node_names_fetch(const surgent_node_names_t *names, const char *name, const bitstr_t *map)

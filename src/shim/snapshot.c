@@ -3,203 +3,14 @@
 
 #include <stddef.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "arena.h"
-#include "compat.h"
 #include "fetch_ahead.h"
 #include "fit.h"
 #include "gres_views.h"
-#include "job_parts.h"
-#include "request.h"
+#include "look.h"
 #include "views.h"
 
-typedef struct walk {
-	const surgent_sink_t *sink;
-	surgent_arena_t arena; /* emptied after each record */
-	int result;            /* SURGENT_SNAPSHOT_* */
-	time_t now;
-	bool loses_place; /* a job that is requeued */
-	surgent_node_names_t names;
-	job_record_t **jobs; /* all of them, in the order of Slurm's list */
-	size_t job_count;
-	size_t job_capacity;
-} walk_t;
-
-/* Slurm's list function goes on with the next. */
-#define GO_ON 0
-
-/* How many of `count` entries the group that begins at `first` has. */
-static size_t group_from(size_t first, size_t count)
-{
-	return count - first < SURGENT_FETCH_GROUP ? count - first : SURGENT_FETCH_GROUP;
-}
-
-/* --- nodes --- */
-
-static void visit_node(walk_t *walk, const node_record_t *node, uint32_t index)
-{
-	surgent_node_view_t view;
-
-	if (!surgent_fits(SURGENT_NODE, node) || node->magic != NODE_MAGIC) {
-		walk->result = SURGENT_SNAPSHOT_BAD_LAYOUT;
-		return;
-	}
-	view = surgent_view_node(node, index);
-	if (!surgent_view_node_gres(node, &walk->arena, &view)) {
-		walk->result = SURGENT_SNAPSHOT_NO_MEMORY;
-		return;
-	}
-	if (surgent_has_misfit()) {
-		walk->result = SURGENT_SNAPSHOT_BAD_LAYOUT;
-		return;
-	}
-	walk->sink->node(walk->sink->context, &view);
-	surgent_node_names_add(&walk->names, node->name, index);
-	surgent_arena_reset(&walk->arena);
-}
-
-static void walk_nodes(walk_t *walk)
-{
-	const size_t count = (size_t)node_record_count;
-
-	if (!surgent_node_names_init(&walk->names, count)) {
-		walk->result = SURGENT_SNAPSHOT_NO_MEMORY;
-		return;
-	}
-	for (size_t i = 0; i < count && walk->result == SURGENT_SNAPSHOT_OK; i++) {
-		if (i % SURGENT_FETCH_GROUP == 0)
-			surgent_fetch_nodes(node_record_table_ptr + i, group_from(i, count));
-		/* A slot that a dynamic node left is empty. */
-		if (node_record_table_ptr[i])
-			visit_node(walk, node_record_table_ptr[i], (uint32_t)i);
-	}
-}
-
-/* --- jobs --- */
-
-static bool has_text(const char *text)
-{
-	return text && text[0];
-}
-
-static bool matters(const job_record_t *job, uint32_t state)
-{
-	switch (state) {
-	case SURGENT_STATE_RUNNING:
-	case SURGENT_STATE_SUSPENDED:
-		return true;
-	case SURGENT_STATE_PENDING:
-		return (job->job_state & JOB_COMPLETING) || has_text(job->comment) || has_text(job->admin_comment);
-	default:
-		return (job->job_state & JOB_COMPLETING) || surgent_view_is_urgent(job);
-	}
-}
-
-/* Slurm's own rules about who is not preempted, beside what the plugin says. */
-static bool is_exempt(job_record_t *job, time_t now)
-{
-#if SURGENT_HAS_PREEMPT_PARAMETERS
-	static const char key[] = "min_exempt_priority=";
-	const char *limit = slurm_conf.preempt_params ? strcasestr(slurm_conf.preempt_params, key) : NULL;
-
-	if (limit && strtoul(limit + sizeof(key) - 1, NULL, 10) < job->priority)
-		return true;
-#endif
-	return now < acct_policy_get_preemptable_time(job);
-}
-
-static bool loses_place(void)
-{
-	return SURGENT_REQUEUE_TAKES_PLACE && slurm_conf.priority_type && strstr(slurm_conf.priority_type, "basic");
-}
-
-static bool view_parts(walk_t *walk, job_record_t *job, surgent_job_view_t *view)
-{
-	const surgent_sink_t *sink = walk->sink;
-
-	if (view->state == SURGENT_STATE_ENDED)
-		return true;
-	surgent_view_job_names(job, view);
-	view->qos = job->qos_ptr && surgent_fits(SURGENT_QOS, job->qos_ptr) ? job->qos_ptr->name : NULL;
-	if (view->state == SURGENT_STATE_PENDING)
-		return !sink->wants_request(sink->context, view) || surgent_view_request(job, &walk->arena, view);
-	if (is_exempt(job, walk->now))
-		view->flags |= SURGENT_JOB_EXEMPT;
-	if (walk->loses_place)
-		view->flags |= SURGENT_JOB_LOSES_PLACE;
-	return surgent_view_holdings(job, &walk->names, &walk->arena, view);
-}
-
-static void visit_job(walk_t *walk, job_record_t *job)
-{
-	surgent_job_view_t view;
-
-	if (!surgent_job_fits(job)) {
-		walk->result = SURGENT_SNAPSHOT_BAD_LAYOUT;
-		return;
-	}
-	if (!matters(job, surgent_view_state(job)))
-		return;
-	view = surgent_view_job(job);
-	if (!view_parts(walk, job, &view)) {
-		walk->result = SURGENT_SNAPSHOT_NO_MEMORY;
-		return;
-	}
-	if (surgent_has_misfit()) {
-		walk->result = SURGENT_SNAPSHOT_BAD_LAYOUT;
-		return;
-	}
-	walk->sink->job(walk->sink->context, &view);
-	surgent_arena_reset(&walk->arena);
-}
-
-static int note_job(void *item, void *context)
-{
-	walk_t *walk = context;
-
-	if (walk->job_count < walk->job_capacity)
-		walk->jobs[walk->job_count++] = item;
-	return GO_ON;
-}
-
-static void walk_jobs(walk_t *walk)
-{
-	/* Nobody adds to the list or takes from it without the job lock. */
-	walk->job_capacity = (size_t)slurm_list_count(job_list);
-	walk->jobs = malloc((walk->job_capacity + 1) * sizeof(*walk->jobs));
-	if (!walk->jobs) {
-		walk->result = SURGENT_SNAPSHOT_NO_MEMORY;
-		return;
-	}
-	slurm_list_for_each_ro(job_list, note_job, walk);
-	for (size_t i = 0; i < walk->job_count && walk->result == SURGENT_SNAPSHOT_OK; i++) {
-		if (i % SURGENT_FETCH_GROUP == 0)
-			surgent_fetch_jobs(walk->jobs + i, group_from(i, walk->job_count), &walk->names);
-		visit_job(walk, walk->jobs[i]);
-	}
-}
-
-static void walk_all(walk_t *walk)
-{
-	/* QOS records belong to the association manager, whose lock comes after slurmctld's. */
-	assoc_mgr_lock_t qos_lock = { .qos = READ_LOCK };
-
-	/* Slurm makes these early and fills them under its write locks; a slurmctld in standby has none. */
-	if (!job_list || !node_record_table_ptr || node_record_count <= 0) {
-		walk->result = SURGENT_SNAPSHOT_NOT_READY;
-		return;
-	}
-	walk_nodes(walk);
-	if (walk->result != SURGENT_SNAPSHOT_OK)
-		return;
-	walk->loses_place = loses_place();
-	assoc_mgr_lock(&qos_lock);
-	walk_jobs(walk);
-	assoc_mgr_unlock(&qos_lock);
-}
-
-static uint64_t clock_ns(void)
+uint64_t surgent_clock_ns(void)
 {
 	struct timespec now;
 
@@ -208,9 +19,141 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* A core that is older than this shim lacks the later functions. */
-#define SINK_HAS(sink, function)                                                                               \
-	((sink)->size >= offsetof(surgent_sink_t, function) + sizeof((sink)->function) && (sink)->function)
+size_t surgent_look_group(size_t first, size_t count)
+{
+	return count - first < SURGENT_FETCH_GROUP ? count - first : SURGENT_FETCH_GROUP;
+}
+
+/* --- nodes --- */
+
+/* The name of the node in this slot, NULL if that is empty; false if what is there is no node. */
+static bool name_of(size_t index, const char **name)
+{
+	const node_record_t *node = node_record_table_ptr[index];
+
+	*name = NULL;
+	if (!node)
+		return true;
+	if (!surgent_fits(SURGENT_NODE, node) || node->magic != NODE_MAGIC)
+		return false;
+	*name = node->name;
+	return true;
+}
+
+/* Whether each node has the index that it had in the hold before. */
+static bool indexes_are_the_same(const surgent_look_t *look)
+{
+	const size_t count = (size_t)node_record_count;
+	const char *name;
+
+	if (count != look->names.count)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (i % SURGENT_FETCH_GROUP == 0)
+			surgent_fetch_node_names(node_record_table_ptr + i, surgent_look_group(i, count));
+		if (!name_of(i, &name) || !surgent_node_names_has(&look->names, name, (uint32_t)i))
+			return false;
+	}
+	return true;
+}
+
+static int note_names(surgent_look_t *look)
+{
+	const size_t count = (size_t)node_record_count;
+	const char *name;
+
+	surgent_node_names_free(&look->names);
+	if (!surgent_node_names_init(&look->names, count))
+		return SURGENT_SNAPSHOT_NO_MEMORY;
+	for (size_t i = 0; i < count; i++) {
+		if (i % SURGENT_FETCH_GROUP == 0)
+			surgent_fetch_node_names(node_record_table_ptr + i, surgent_look_group(i, count));
+		if (!name_of(i, &name))
+			return SURGENT_SNAPSHOT_BAD_LAYOUT;
+		if (!surgent_node_names_add(&look->names, name, (uint32_t)i))
+			return SURGENT_SNAPSHOT_NO_MEMORY;
+	}
+	return SURGENT_SNAPSHOT_OK;
+}
+
+static void visit_node(surgent_look_t *look, const node_record_t *node, uint32_t index)
+{
+	surgent_node_view_t view;
+
+	if (!surgent_fits(SURGENT_NODE, node) || node->magic != NODE_MAGIC) {
+		look->result = SURGENT_SNAPSHOT_BAD_LAYOUT;
+		return;
+	}
+	view = surgent_view_node(node, index);
+	if (!surgent_view_node_gres(node, &look->arena, &view)) {
+		look->result = SURGENT_SNAPSHOT_NO_MEMORY;
+		return;
+	}
+	if (surgent_has_misfit()) {
+		look->result = SURGENT_SNAPSHOT_BAD_LAYOUT;
+		return;
+	}
+	look->sink->node(look->sink->context, &view);
+	surgent_arena_reset(&look->arena);
+}
+
+static void walk_nodes(surgent_look_t *look)
+{
+	const size_t count = (size_t)node_record_count;
+
+	for (size_t i = 0; i < count && look->result == SURGENT_SNAPSHOT_OK; i++) {
+		if (i % SURGENT_FETCH_GROUP == 0)
+			surgent_fetch_nodes(node_record_table_ptr + i, surgent_look_group(i, count));
+		/* A slot that a dynamic node left is empty. */
+		if (node_record_table_ptr[i])
+			visit_node(look, node_record_table_ptr[i], (uint32_t)i);
+	}
+}
+
+/* --- all --- */
+
+static bool loses_place(void)
+{
+	return SURGENT_REQUEUE_TAKES_PLACE && slurm_conf.priority_type && strstr(slurm_conf.priority_type, "basic");
+}
+
+/* What is done under the locks. Whether the look is over. */
+static bool look_once(surgent_look_t *look)
+{
+	/* QOS records belong to the association manager, whose lock comes after slurmctld's. */
+	assoc_mgr_lock_t qos_lock = { .qos = READ_LOCK };
+	bool is_last;
+
+	/* Slurm makes these early and fills them under its write locks; a slurmctld in standby has none. */
+	if (!job_list || !node_record_table_ptr || node_record_count <= 0) {
+		look->result = SURGENT_SNAPSHOT_NOT_READY;
+		return true;
+	}
+	/* What a copied job holds is told by indexes. */
+	if (look->hold == 1 || !indexes_are_the_same(look)) {
+		surgent_look_forget_jobs(look);
+		look->result = note_names(look);
+		if (look->result != SURGENT_SNAPSHOT_OK)
+			return true;
+	}
+	look->loses_place = loses_place();
+	assoc_mgr_lock(&qos_lock);
+	is_last = surgent_look_at_jobs(look);
+	assoc_mgr_unlock(&qos_lock);
+	if (is_last && look->result == SURGENT_SNAPSHOT_OK)
+		walk_nodes(look);
+	return is_last || look->result != SURGENT_SNAPSHOT_OK;
+}
+
+/* Until when this hold may last; without a limit where the look has been going on for long. */
+static uint64_t hold_until_ns(const surgent_look_t *look, uint64_t begun_ns, uint64_t now_ns)
+{
+	const surgent_sink_t *sink = look->sink;
+
+	if (look->hold >= sink->holds_max || now_ns - begun_ns >= sink->divide_for_ns)
+		return UINT64_MAX;
+	return now_ns + sink->hold_ns;
+}
 
 int surgent_snapshot(const surgent_sink_t *sink)
 {
@@ -220,26 +163,39 @@ int surgent_snapshot(const surgent_sink_t *sink)
 		.node = READ_LOCK,
 		.part = READ_LOCK,
 	};
-	walk_t walk = { .sink = sink, .result = SURGENT_SNAPSHOT_OK, .now = time(NULL) };
-	uint64_t asked_ns, locked_ns, free_ns;
+	surgent_look_t look = { .sink = sink, .result = SURGENT_SNAPSHOT_OK, .now = time(NULL) };
+	const uint64_t begun_ns = surgent_clock_ns();
+	bool is_over = false;
+	uint32_t nodes = 0, jobs = 0;
 
 	/* Without the locks these may be out of date at once, which does no harm. */
-	if (SINK_HAS(sink, expect) && job_list && node_record_count > 0)
-		sink->expect(sink->context, (uint32_t)node_record_count, (uint32_t)slurm_list_count(job_list));
+	if (job_list && node_record_count > 0) {
+		nodes = (uint32_t)node_record_count;
+		jobs = (uint32_t)slurm_list_count(job_list);
+	}
+	sink->expect(sink->context, nodes, jobs);
+	if (!surgent_job_copies_init(&look.copies, jobs))
+		return SURGENT_SNAPSHOT_NO_MEMORY;
 
-	asked_ns = clock_ns();
-	lock_slurmctld(read_locks);
-	locked_ns = clock_ns();
-	walk_all(&walk);
-	unlock_slurmctld(read_locks);
-	free_ns = clock_ns();
+	while (!is_over) {
+		const uint64_t asked_ns = surgent_clock_ns();
+		uint64_t locked_ns, free_ns;
 
-	surgent_arena_free(&walk.arena);
-	surgent_node_names_free(&walk.names);
-	free(walk.jobs);
-	if (SINK_HAS(sink, locked))
+		look.hold++;
+		lock_slurmctld(read_locks);
+		locked_ns = surgent_clock_ns();
+		look.until_ns = hold_until_ns(&look, begun_ns, locked_ns);
+		is_over = look_once(&look);
+		/* Who waits to write is given the locks before this thread can have them again. */
+		unlock_slurmctld(read_locks);
+		free_ns = surgent_clock_ns();
 		sink->locked(sink->context, locked_ns - asked_ns, free_ns - locked_ns);
-	return walk.result;
+	}
+
+	surgent_arena_free(&look.arena);
+	surgent_node_names_free(&look.names);
+	surgent_job_copies_free(&look.copies);
+	return look.result;
 }
 
 void surgent_nudge(void)

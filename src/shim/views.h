@@ -11,6 +11,14 @@
 /* SURGENT_STATE_* of a job. */
 uint32_t surgent_view_state(const job_record_t *job);
 
+/* Whether the job runs or is suspended, so that it holds resources. */
+static inline bool surgent_view_holds(const job_record_t *job)
+{
+	const uint32_t state = surgent_view_state(job);
+
+	return state == SURGENT_STATE_RUNNING || state == SURGENT_STATE_SUSPENDED;
+}
+
 /* SURGENT_JOB_BATCH and SURGENT_JOB_REQUEUE: whether the job can be started again. */
 uint32_t surgent_view_restart_flags(const job_record_t *job);
 

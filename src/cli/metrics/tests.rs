@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 use super::*;
-use crate::policy::metrics::{Counters, FORM, LookTimes, Metrics, State, Tally};
+use crate::policy::metrics::{Counters, FORM, HoldTimes, LookTimes, Metrics, State, Tally};
 use crate::policy::settings::Mode;
 use crate::policy::units::{Seconds, UnixTime};
 use prometheus_parse::{Scrape, Value};
@@ -19,9 +19,11 @@ fn metrics() -> Metrics {
     counters.on.urgent_wait.observe(0.3);
     counters.on.urgent_wait.observe(90_000.0);
     counters.shadow.plans_first = 7;
-    counters.looked(LookTimes {
-        lock_wait_s: Seconds(0.0),
-        lock_held_s: Seconds(0.002),
+    counters.looked(&LookTimes {
+        holds: vec![HoldTimes {
+            wait_s: Seconds(0.0),
+            held_s: Seconds(0.002),
+        }],
         plan_s: Seconds(1.0),
     });
     Metrics {

@@ -16,9 +16,9 @@ const REST_FACTOR: u32 = 10;
 const REST_MIN: Duration = Duration::from_millis(10);
 
 /// What a look took.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct LookTimes {
-    locks: LockTimes,
+    holds: Vec<LockTimes>,
     /// To make facts of what was copied.
     read: Duration,
 }
@@ -33,20 +33,17 @@ impl Planner {
         let tape = std::mem::take(&mut self.tape);
         let mut collector = Collector::new(unix_now(), self.looked_at.clone(), self.users.clone(), tape);
         let sink = collector.sink();
-        let called = Instant::now();
         // SAFETY: the shim's own function, which stays mapped; this thread holds no lock of Slurm's, and `sink`
         // and the collector behind it outlive the call.
         let outcome = unsafe { (host.snapshot)(&raw const sink) };
         let begun = Instant::now();
-        let locks = collector.lock_times().unwrap_or(LockTimes {
-            waited: Duration::ZERO,
-            held: begun - called,
-        });
-        self.locks_free_until = Some(begun + (locks.held * REST_FACTOR).max(REST_MIN));
+        let holds = collector.holds().to_vec();
+        let held: Duration = holds.iter().map(|hold| hold.held).sum();
+        self.locks_free_until = Some(begun + (held * REST_FACTOR).max(REST_MIN));
         let (facts, tape) = collector.finish();
         self.tape = tape;
         self.look_took = LookTimes {
-            locks,
+            holds,
             read: begun.elapsed(),
         };
         match u32::try_from(outcome) {
@@ -74,23 +71,38 @@ impl Planner {
     /// Tells the log and the meter what the last look took, and then the `decision`.
     pub(super) fn note_times(&mut self, facts: &Facts, decision: Duration) {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        let LookTimes { locks, read } = self.look_took;
+        let LookTimes { holds, read } = std::mem::take(&mut self.look_took);
+        let waited: Duration = holds.iter().map(|hold| hold.waited).sum();
+        let held: Duration = holds.iter().map(|hold| hold.held).sum();
+        let longest = holds.iter().map(|hold| hold.held).max().unwrap_or_default();
         // Up to five times a second, so not at a level at which sites usually run.
         log::trace!(
             "looked at {} nodes and {} running jobs: {:.2} ms until Slurm's locks were had, {:.2} ms under them, {:.2} ms \
-             to read what was copied, {:.2} ms to decide",
+             to read what was copied, {:.2} ms to decide; the locks were had {}, {:.2} ms at most",
             facts.nodes.len(),
             facts.running.len(),
-            ms(locks.waited),
-            ms(locks.held),
+            ms(waited),
+            ms(held),
             ms(read),
             ms(decision),
+            times(holds.len()),
+            ms(longest),
         );
         let seconds = |time: Duration| Seconds(time.as_secs_f64());
-        self.meter.looked(metrics::LookTimes {
-            lock_wait_s: seconds(locks.waited),
-            lock_held_s: seconds(locks.held),
+        let of_hold = |hold: &LockTimes| metrics::HoldTimes {
+            wait_s: seconds(hold.waited),
+            held_s: seconds(hold.held),
+        };
+        self.meter.looked(&metrics::LookTimes {
+            holds: holds.iter().map(of_hold).collect(),
             plan_s: seconds(read + decision),
         });
+    }
+}
+
+fn times(count: usize) -> String {
+    match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
     }
 }

@@ -2,6 +2,7 @@
 //! From the views that a shim lends for the length of a call to facts of our own.
 
 pub mod ask;
+mod division;
 mod raw;
 mod request;
 mod tape;
@@ -35,10 +36,10 @@ pub struct Collector {
     constraints: Vec<Vec<u8>>,
     reclass: BTreeSet<JobId>,
     damaged: bool,
-    locks: Option<LockTimes>,
+    holds: Vec<LockTimes>,
 }
 
-/// For how long a snapshot waited for Slurm's locks, and held them.
+/// For how long a snapshot waited for Slurm's locks, and held them: once, or in one of several holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LockTimes {
     /// Until it had them all.
@@ -59,27 +60,34 @@ impl Collector {
             constraints: Vec::new(),
             reclass,
             damaged: false,
-            locks: None,
+            holds: Vec::new(),
         }
     }
 
     /// What a shim needs to put records into this collector. It borrows the collector for as long as it is used.
     pub fn sink(&mut self) -> abi::surgent_sink_t {
+        let division = division::in_force();
+        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         abi::surgent_sink_t {
             size: u32::try_from(size_of::<abi::surgent_sink_t>()).unwrap_or(u32::MAX),
+            copies_min: division.copies_min,
+            holds_max: division.holds_max,
             reserved0: 0,
+            hold_ns: ns(division.hold),
+            divide_for_ns: ns(division.divide_for),
             context: std::ptr::from_mut(self).cast(),
             node: Some(take_node),
             wants_request: Some(wants_request),
             job: Some(take_job),
+            forget_job: Some(forget_job),
             locked: Some(note_locks),
             expect: Some(make_room),
         }
     }
 
-    /// How long Slurm had to do without its locks, if the shim told.
-    pub fn lock_times(&self) -> Option<LockTimes> {
-        self.locks
+    /// How long Slurm had to do without its locks, each time.
+    pub fn holds(&self) -> &[LockTimes] {
+        &self.holds
     }
 
     /// The facts, in order, and the tape for the next time. No facts where a record could not be read, so that they
@@ -246,6 +254,19 @@ unsafe extern "C" fn take_job(context: *mut c_void, view: *const abi::surgent_jo
     unsafe { take(context, view, Collector::job) };
 }
 
+unsafe extern "C" fn forget_job(context: *mut c_void, job_id: u32) {
+    // SAFETY: C hands back the context of `Collector::sink`, which nobody else uses now.
+    let collector = unsafe { context.cast::<Collector>().as_mut() };
+    if let Some(collector) = collector {
+        // One that could not be forgotten would be there beside who took its place.
+        let done = hook(Hook::Snapshot, false, || {
+            collector.tape.forget_job(JobId(job_id));
+            true
+        });
+        collector.damaged |= !done;
+    }
+}
+
 unsafe extern "C" fn make_room(context: *mut c_void, nodes: u32, jobs: u32) {
     // SAFETY: C hands back the context of `Collector::sink`, which nobody else uses now.
     let collector = unsafe { context.cast::<Collector>().as_mut() };
@@ -258,12 +279,16 @@ unsafe extern "C" fn make_room(context: *mut c_void, nodes: u32, jobs: u32) {
 
 unsafe extern "C" fn note_locks(context: *mut c_void, waited_ns: u64, held_ns: u64) {
     // SAFETY: C hands back the context of `Collector::sink`, which nobody else uses now.
-    if let Some(collector) = unsafe { context.cast::<Collector>().as_mut() } {
-        collector.locks = Some(LockTimes {
-            waited: Duration::from_nanos(waited_ns),
-            held: Duration::from_nanos(held_ns),
-        });
-    }
+    let collector = unsafe { context.cast::<Collector>().as_mut() };
+    hook(Hook::Snapshot, (), || {
+        if let Some(collector) = collector {
+            collector.holds.push(LockTimes {
+                waited: Duration::from_nanos(waited_ns),
+                held: Duration::from_nanos(held_ns),
+            });
+        }
+    });
+    division::pause();
 }
 
 /// # Safety

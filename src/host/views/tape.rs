@@ -14,6 +14,7 @@ use crate::policy::labels::{Labels, Names};
 use crate::policy::record::Record;
 use crate::policy::resources::{Amounts, GresTable};
 use crate::policy::units::UnixTime;
+use std::collections::HashMap;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -33,6 +34,8 @@ pub struct Tape {
     jobs: Vec<RawJob>,
     holdings: Vec<Holding>,
     text: Vec<u8>,
+    /// Of each job that was forgotten the number of jobs that had been copied by then: what was copied later is so.
+    forgotten: HashMap<JobId, usize>,
 }
 
 /// Where something stands in one of the tape's vectors.
@@ -80,6 +83,7 @@ impl Tape {
         self.jobs.clear();
         self.holdings.clear();
         self.text.clear();
+        self.forgotten.clear();
     }
 
     /// Has memory ready for about so many nodes and jobs: the kernel takes its time to give it, and Slurm is not to wait
@@ -150,6 +154,11 @@ impl Tape {
         });
     }
 
+    /// What was copied of this job so far is no longer so.
+    pub fn forget_job(&mut self, job: JobId) {
+        self.forgotten.insert(job, self.jobs.len());
+    }
+
     fn put_text(&mut self, text: &*const c_char) -> Place {
         let first = self.text.len();
         self.text.extend_from_slice(bytes(text).unwrap_or_default());
@@ -182,7 +191,9 @@ impl Tape {
     /// The running jobs, in the order in which they were put; those of `users` are labelled with their names.
     pub fn running(&self, users: &Users) -> impl Iterator<Item = RunningJob> {
         let mut names = Names::default();
-        self.jobs.iter().map(move |raw| {
+        let jobs = self.jobs.iter().enumerate();
+        let known = jobs.filter(|(at, raw)| self.forgotten.get(&raw.id).is_none_or(|until| at >= until));
+        known.map(move |(_, raw)| {
             let admin_comment = self.text(&raw.admin_comment);
             RunningJob {
                 id: raw.id,
