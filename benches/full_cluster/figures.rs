@@ -14,6 +14,7 @@ const QUESTIONS: usize = 5;
 /// One look, in milliseconds, as slurmctld's log has it.
 struct Look {
     under_locks_ms: f64,
+    longest_hold_ms: f64,
     read_ms: f64,
     decided_ms: f64,
 }
@@ -56,6 +57,9 @@ pub fn print(cluster: &Cluster, size: Size, looks: u32) -> Outcome {
     row("under Slurm's locks", &seen, question_ms, |look| {
         look.under_locks_ms
     });
+    row("in the longest hold", &seen, question_ms, |look| {
+        look.longest_hold_ms
+    });
     row("to read what was copied", &seen, question_ms, |look| look.read_ms);
     row("to decide", &seen, question_ms, |look| look.decided_ms);
     println!("\nslurmctld's time for one squeue: {question_ms:.1} ms");
@@ -77,15 +81,19 @@ fn row(what: &str, looks: &[Look], question_ms: f64, of: impl Fn(&Look) -> f64) 
     );
 }
 
-/// Of a line such as "debug:  surgent: looked at 8 nodes and 9 running jobs: 0.00 ms until …, 1.23 ms under them, …".
+/// Of a line such as "debug:  surgent: looked at 8 nodes and 9 running jobs: 0.00 ms until …, 1.23 ms under them, …; the locks
+/// were had 3 times, 0.70 ms at most".
 fn look(line: &str) -> Option<Look> {
     let times = line.split_once("surgent: looked at ")?.1.split_once(": ")?.1;
+    let (times, holds) = times.split_once("; ")?;
+    let longest = holds.split_once(", ")?.1.split_once(" ms ")?.0;
     let mut times = times
         .split(", ")
         .map(|part| part.split_once(" ms ")?.0.parse().ok());
     let _waited: f64 = times.next()??;
     Some(Look {
         under_locks_ms: times.next()??,
+        longest_hold_ms: longest.parse().ok()?,
         read_ms: times.next()??,
         decided_ms: times.next()??,
     })

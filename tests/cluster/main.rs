@@ -18,6 +18,7 @@ mod faults;
 mod follow;
 mod harness;
 mod heterogeneous;
+mod holds;
 mod interruptions;
 mod kept;
 mod latency;

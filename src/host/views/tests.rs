@@ -65,7 +65,7 @@ fn facts_of(nodes: &[u32], jobs: &[(u32, &str)], tape: Tape) -> (Facts, Tape) {
         waited: Duration::from_nanos(5),
         held: Duration::from_nanos(7),
     };
-    assert_eq!(collector.lock_times(), Some(times));
+    assert_eq!(collector.holds(), [times]);
     let (facts, tape) = collector.finish();
     (facts.unwrap(), tape)
 }
@@ -92,6 +92,50 @@ fn a_tape_keeps_nothing_of_the_last_look() {
     let (fresh, _) = facts_of(&[1], &jobs[1..], Tape::default());
     assert_eq!(again, fresh);
     drop(tape);
+}
+
+/// In a look of several holds: what was forgotten is not in the facts, unless it was given again.
+#[test]
+fn only_what_was_given_after_the_last_forgetting_is_so() {
+    let mut collector = Collector::new(UnixTime(1000), BTreeSet::new(), Users::default(), Tape::default());
+    let sink = collector.sink();
+    let run = |job_id: u32, start_time: i64| {
+        let view = abi::surgent_job_view_t {
+            size: size::<abi::surgent_job_view_t>(),
+            job_id,
+            start_time,
+            state: abi::SURGENT_STATE_RUNNING,
+            ..Default::default()
+        };
+        // SAFETY: the sink's own context, and a whole view that lives through the call.
+        unsafe { sink.job.unwrap()(sink.context, &view) };
+    };
+    // SAFETY: the sink's own context.
+    let forget = |job_id: u32| unsafe { sink.forget_job.unwrap()(sink.context, job_id) };
+    // SAFETY: as above.
+    let let_go = || unsafe { sink.locked.unwrap()(sink.context, 1, 2) };
+    run(1, 100);
+    run(2, 100);
+    run(3, 100);
+    let_go();
+    forget(1);
+    forget(2);
+    run(2, 200);
+    run(4, 200);
+    let_go();
+    forget(2);
+    run(2, 300);
+    forget(4);
+    forget(9);
+    let_go();
+    assert_eq!(collector.holds().len(), 3);
+    let (facts, tape) = collector.finish();
+    let seen = |facts: &Facts| -> Vec<_> {
+        facts.running.iter().map(|job| (job.id.0, job.start.0)).collect()
+    };
+    assert_eq!(seen(&facts.unwrap()), [(2, 300), (3, 100)]);
+    let (facts, _) = facts_of(&[], &[(1, ""), (4, "")], tape);
+    assert_eq!(seen(&facts), [(1, 0), (4, 0)], "forgotten in another look");
 }
 
 #[test]

@@ -19,8 +19,10 @@ pub fn look(from: &mut Unstructured<'_>, arena: &mut Arena) -> Result<()> {
     let reclass = BTreeSet::from([JobId(1), JobId(2)]);
     let mut collector = Collector::new(now, reclass, Users::default(), Tape::default());
     let sink = collector.sink();
-    let put = (sink.expect, sink.node, sink.job, sink.wants_request, sink.locked);
-    let (Some(expect), Some(take_node), Some(take_job), Some(wants), Some(locked)) = put else {
+    let put = (sink.expect, sink.node, sink.job, sink.wants_request);
+    let later = (sink.forget_job, sink.locked);
+    let ((Some(expect), Some(take_node), Some(take_job), Some(wants)), (Some(forget), Some(locked))) = (put, later)
+    else {
         unreachable!("a sink is whole");
     };
     // SAFETY: the sink's own context; views are NULL, or as long as they say, and live through the call.
@@ -35,6 +37,10 @@ pub fn look(from: &mut Unstructured<'_>, arena: &mut Arena) -> Result<()> {
             let job = arena.or_null(from, job)?;
             wants(sink.context, job);
             take_job(sink.context, job);
+            // No input is read for this, so that those that were kept stay what they are.
+            if job.as_ref().is_some_and(|job| job.restart_count == 3) {
+                forget(sink.context, (*job).job_id);
+            }
         }
         locked(sink.context, from.arbitrary()?, from.arbitrary()?);
     }

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Looks in several holds of Slurm's locks, between which jobs start, end, shrink, are suspended and requeued.
+//!
+//! Clusters of a few nodes are looked at in one hold. So a core built for tests has each hold copy a single job, with a pause
+//! after it: a look takes a second, and most of what happens, happens within one.
+
+use crate::on_cluster;
+use crate::scene::{assert_all_finish_whole, four, quick, urgent, wait_for_log};
+use crate::skips;
+use crate::support::{Builder, Cluster, JobId, LIMIT, Outcome, places};
+
+/// After each hold.
+const PAUSE_MS: &str = "120";
+
+fn divided() -> Outcome<Builder> {
+    Ok(quick()
+        .plugins(places::plugins_with_faults()?)
+        .controller_env("SURGENT_HOLD_PAUSE_MS", PAUSE_MS))
+}
+
+/// How often the locks were had in the looks so far, of those that slurmctld has logged.
+fn holds(cluster: &Cluster) -> Vec<u32> {
+    let log = cluster.log();
+    let looks = log
+        .iter()
+        .filter_map(|line| line.text.split_once("the locks were had "));
+    looks
+        .filter_map(|(_, times)| times.split_once(" times")?.0.parse().ok())
+        .collect()
+}
+
+/// Urgent jobs that come and go: after each submission Surgent looks for five seconds.
+fn submit_short(cluster: &Cluster, round: usize) -> Outcome<JobId> {
+    let size: &[&str] = match round % 4 {
+        0 => &["--nodes=1", "--exclusive"],
+        1 => &["--nodes=2", "--exclusive"],
+        2 => &["--nodes=1", "--ntasks=1"],
+        _ => &["--array=0-2", "--ntasks=1"],
+    };
+    let common = ["--comment=urgency=urgent", "--job-name=short", "--requeue"];
+    cluster.sbatch(&[&common, size].concat(), &format!("sleep 0.{}", 3 + round % 5))
+}
+
+/// What may fail because the job has just ended.
+fn try_scontrol(cluster: &Cluster, arguments: &[&str]) {
+    let _ = cluster.ask("scontrol", arguments);
+}
+
+#[test]
+fn no_look_shows_a_job_beside_one_whose_place_it_took() -> Outcome {
+    if skips() {
+        return Ok(());
+    }
+    on_cluster(divided()?, |cluster| {
+        cluster.ask("scontrol", &["setdebug", "debug"])?;
+        let mut jobs = Vec::new();
+        for round in 0..40 {
+            let job = submit_short(cluster, round)?;
+            jobs.push(job);
+            let id = job.to_string();
+            match round % 5 {
+                // Gives one of its two nodes back, which the next job takes.
+                1 => try_scontrol(cluster, &["update", &format!("JobId={id}"), "NumNodes=1"]),
+                2 => {
+                    try_scontrol(cluster, &["suspend", &id]);
+                    try_scontrol(cluster, &["resume", &id]);
+                }
+                3 => try_scontrol(cluster, &["requeue", &id]),
+                _ => {}
+            }
+        }
+        let listed: Vec<String> = jobs.iter().map(ToString::to_string).collect();
+        // Those that were requeued would start in two minutes.
+        let _ = cluster.ask("scancel", &["--state=PENDING", &listed.join(",")]);
+        cluster.wait_for("all jobs to end", 2 * LIMIT, |cluster| {
+            Ok(cluster.ask("squeue", &["-h"])?.trim().is_empty())
+        })?;
+        let holds = holds(cluster);
+        let divided = holds.iter().filter(|holds| **holds > 2).count();
+        assert!(divided > 5, "looks were divided: {holds:?}");
+        let overfull = cluster.logged(&["surgent: jobs hold more CPUs of "]);
+        assert!(overfull.is_none(), "{overfull:?}");
+        cluster.controller_is_well()
+    })
+}
+
+#[test]
+fn victims_make_way_as_ever() -> Outcome {
+    if skips() {
+        return Ok(());
+    }
+    on_cluster(divided()?, |cluster| {
+        cluster.ask("scontrol", &["setdebug", "debug"])?;
+        let trainees = four(cluster, |training| training.lasting(4, 1.0))?;
+        let urgent = urgent(cluster, "urgent", 2)?;
+        cluster.wait_for_state(urgent, "COMPLETED", 2 * LIMIT)?;
+        wait_for_log(cluster, "the locks were had 5 times")?;
+        let mut stopped = Vec::new();
+        for (position, trainee) in trainees.iter().enumerate() {
+            if cluster.job(trainee.id)?.restarts() > 0 {
+                stopped.push(position);
+            }
+        }
+        assert_eq!(stopped.len(), 2, "as many as the urgent job needs");
+        assert_all_finish_whole(cluster, &trainees, &stopped)?;
+        assert!(cluster.logged(&["surgent: jobs hold more CPUs of "]).is_none());
+        cluster.controller_is_well()
+    })
+}
