@@ -10,7 +10,9 @@ use crate::skips;
 use crate::support::{Builder, Cluster, JobId, LIMIT, Outcome, places};
 
 /// After each hold.
-const PAUSE_MS: &str = "120";
+const PAUSE_MS: &str = "50";
+
+const ROUNDS: usize = 60;
 
 fn divided() -> Outcome<Builder> {
     Ok(quick()
@@ -29,16 +31,16 @@ fn holds(cluster: &Cluster) -> Vec<u32> {
         .collect()
 }
 
-/// Urgent jobs that come and go: after each submission Surgent looks for five seconds.
+/// An urgent job that comes and goes. While such jobs wait, and for five seconds after each submission, Surgent looks.
 fn submit_short(cluster: &Cluster, round: usize) -> Outcome<JobId> {
-    let size: &[&str] = match round % 4 {
-        0 => &["--nodes=1", "--exclusive"],
-        1 => &["--nodes=2", "--exclusive"],
-        2 => &["--nodes=1", "--ntasks=1"],
-        _ => &["--array=0-2", "--ntasks=1"],
+    let size: &[&str] = match round % 3 {
+        0 => &["--nodes=1", "--ntasks=3"],
+        1 => &["--nodes=2", "--ntasks-per-node=3"],
+        _ => &["--array=0-5", "--ntasks=1"],
     };
     let common = ["--comment=urgency=urgent", "--job-name=short", "--requeue"];
-    cluster.sbatch(&[&common, size].concat(), &format!("sleep 0.{}", 3 + round % 5))
+    let script = format!("sleep 0.{}", 4 + round % 5);
+    cluster.sbatch(&[&common, size].concat(), &script)
 }
 
 /// What may fail because the job has just ended.
@@ -53,13 +55,10 @@ fn no_look_shows_a_job_beside_one_whose_place_it_took() -> Outcome {
     }
     on_cluster(divided()?, |cluster| {
         cluster.ask("scontrol", &["setdebug", "debug"])?;
-        let mut jobs = Vec::new();
-        for round in 0..40 {
-            let job = submit_short(cluster, round)?;
-            jobs.push(job);
-            let id = job.to_string();
+        // More than there is room for, so that each that ends is followed by another at once.
+        for round in 0..ROUNDS {
+            let id = submit_short(cluster, round)?.to_string();
             match round % 5 {
-                // Gives one of its two nodes back, which the next job takes.
                 1 => try_scontrol(cluster, &["update", &format!("JobId={id}"), "NumNodes=1"]),
                 2 => {
                     try_scontrol(cluster, &["suspend", &id]);
@@ -69,12 +68,12 @@ fn no_look_shows_a_job_beside_one_whose_place_it_took() -> Outcome {
                 _ => {}
             }
         }
-        let listed: Vec<String> = jobs.iter().map(ToString::to_string).collect();
         // Those that were requeued would start in two minutes.
-        let _ = cluster.ask("scancel", &["--state=PENDING", &listed.join(",")]);
-        cluster.wait_for("all jobs to end", 2 * LIMIT, |cluster| {
-            Ok(cluster.ask("squeue", &["-h"])?.trim().is_empty())
+        cluster.wait_for("the jobs to run", 2 * LIMIT, |cluster| {
+            let reasons = cluster.ask("squeue", &["-h", "-o", "%r"])?;
+            Ok(reasons.lines().all(|reason| reason == "BeginTime"))
         })?;
+        cluster.ask("scancel", &["--user=root"])?;
         let holds = holds(cluster);
         let divided = holds.iter().filter(|holds| **holds > 2).count();
         assert!(divided > 5, "looks were divided: {holds:?}");
@@ -91,10 +90,10 @@ fn victims_make_way_as_ever() -> Outcome {
     }
     on_cluster(divided()?, |cluster| {
         cluster.ask("scontrol", &["setdebug", "debug"])?;
-        let trainees = four(cluster, |training| training.lasting(4, 1.0))?;
+        let trainees = four(cluster, |training| training.lasting(3, 0.2))?;
         let urgent = urgent(cluster, "urgent", 2)?;
         cluster.wait_for_state(urgent, "COMPLETED", 2 * LIMIT)?;
-        wait_for_log(cluster, "the locks were had 5 times")?;
+        wait_for_log(cluster, "the locks were had 4 times")?;
         let mut stopped = Vec::new();
         for (position, trainee) in trainees.iter().enumerate() {
             if cluster.job(trainee.id)?.restarts() > 0 {

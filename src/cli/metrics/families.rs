@@ -111,12 +111,12 @@ fn work(metrics: &Metrics) -> Vec<MetricFamily> {
     vec![
         times(
             "surgent_lock_wait_seconds",
-            "How long a look at the cluster waited for Slurm's locks.",
+            "How long a look at the cluster waited for Slurm's locks, each time that it took them.",
             &counters.lock_wait,
         ),
         times(
             "surgent_lock_held_seconds",
-            "How long a look at the cluster held Slurm's locks, for reading.",
+            "How long a look at the cluster held Slurm's locks, for reading, each time that it took them.",
             &counters.lock_held,
         ),
         times(

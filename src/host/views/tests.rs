@@ -130,9 +130,8 @@ fn only_what_was_given_after_the_last_forgetting_is_so() {
     let_go();
     assert_eq!(collector.holds().len(), 3);
     let (facts, tape) = collector.finish();
-    let seen = |facts: &Facts| -> Vec<_> {
-        facts.running.iter().map(|job| (job.id.0, job.start.0)).collect()
-    };
+    let seen =
+        |facts: &Facts| -> Vec<_> { facts.running.iter().map(|job| (job.id.0, job.start.0)).collect() };
     assert_eq!(seen(&facts.unwrap()), [(2, 300), (3, 100)]);
     let (facts, _) = facts_of(&[], &[(1, ""), (4, "")], tape);
     assert_eq!(seen(&facts), [(1, 0), (4, 0)], "forgotten in another look");

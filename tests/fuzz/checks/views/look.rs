@@ -21,7 +21,8 @@ pub fn look(from: &mut Unstructured<'_>, arena: &mut Arena) -> Result<()> {
     let sink = collector.sink();
     let put = (sink.expect, sink.node, sink.job, sink.wants_request);
     let later = (sink.forget_job, sink.locked);
-    let ((Some(expect), Some(take_node), Some(take_job), Some(wants)), (Some(forget), Some(locked))) = (put, later)
+    let ((Some(expect), Some(take_node), Some(take_job), Some(wants)), (Some(forget), Some(locked))) =
+        (put, later)
     else {
         unreachable!("a sink is whole");
     };
