@@ -17,6 +17,7 @@ typedef struct walk {
 	size_t count;
 	size_t capacity;
 	size_t later_count;
+	job_record_t **to_copy; /* room for those of one group */
 	uint32_t copied; /* in this hold */
 } walk_t;
 
@@ -126,7 +127,6 @@ static bool is_over(const walk_t *walk)
 static bool walk_group(walk_t *walk, job_record_t **group, size_t count)
 {
 	surgent_look_t *look = walk->look;
-	job_record_t *to_copy[SURGENT_FETCH_GROUP];
 	size_t to_copy_count = 0;
 
 	surgent_fetch_stamps(group, count);
@@ -140,14 +140,14 @@ static bool walk_group(walk_t *walk, job_record_t **group, size_t count)
 			if (matters(job))
 				walk->jobs[walk->later_count++] = job;
 		} else if (!is_copied(look, job)) {
-			to_copy[to_copy_count++] = job;
+			walk->to_copy[to_copy_count++] = job;
 		}
 	}
 	if (!to_copy_count)
 		return true;
-	surgent_fetch_jobs(to_copy, to_copy_count, &look->names);
+	surgent_fetch_jobs(walk->to_copy, to_copy_count, &look->names);
 	for (size_t i = 0; i < to_copy_count; i++) {
-		if (is_over(walk) || !copy_job(look, to_copy[i]))
+		if (is_over(walk) || !copy_job(look, walk->to_copy[i]))
 			return false;
 		walk->copied++;
 	}
@@ -197,9 +197,10 @@ bool surgent_look_at_jobs(surgent_look_t *look)
 
 	/* Nobody adds to the list or takes from it without the job lock. */
 	walk.capacity = (size_t)slurm_list_count(job_list);
-	walk.jobs = malloc((walk.capacity + 1) * sizeof(*walk.jobs));
+	walk.jobs = malloc((walk.capacity + SURGENT_FETCH_GROUP) * sizeof(*walk.jobs));
 	if (!walk.jobs)
 		return fail(look, SURGENT_SNAPSHOT_NO_MEMORY);
+	walk.to_copy = walk.jobs + walk.capacity;
 	slurm_list_for_each_ro(job_list, note_job, &walk);
 	for (size_t i = 0; i < walk.count && goes_on; i += SURGENT_FETCH_GROUP)
 		goes_on = walk_group(&walk, walk.jobs + i, surgent_look_group(i, walk.count));
