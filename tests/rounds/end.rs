@@ -118,12 +118,6 @@ pub fn check(field: &mut Field<'_>) -> Outcome {
             remarks.push(format!("Slurm has launched job {} twice", victim.id));
         } else if !field.excused.contains(&victim.id) {
             check_victim(field, victim, job, &audit)?;
-        } else if field.round.fault.makes_slurm_forget() && is_over(job) {
-            remarks.push(format!(
-                "Slurm has forgotten that it requeued job {}: it is {}",
-                victim.id,
-                job.state()
-            ));
         }
     }
     if jobs.iter().all(|job| !job.get("JobName").ends_with("-urgent")) {
@@ -145,9 +139,12 @@ fn check_victim(field: &Field<'_>, victim: &Victim, job: &Job, audit: &Audit) ->
     }
     let stops = audit.stops.get(&u64::from(id.0)).cloned().unwrap_or_default();
     let torn = field.round.fault.tears_audit();
-    let agrees = match torn {
-        true => stops.len() <= restarts as usize,
-        false => stops.len() == restarts as usize,
+    // How often Slurm itself has stopped it, it does not know any more.
+    let interrupted = field.interrupted.contains(&victim.id);
+    let agrees = match (interrupted, torn) {
+        (true, _) => true,
+        (false, true) => stops.len() <= restarts as usize,
+        (false, false) => stops.len() == restarts as usize,
     };
     if !agrees {
         return Err(format!("job {id} was stopped {restarts} times, but by the audit file {stops:?}").into());
