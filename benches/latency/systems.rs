@@ -118,12 +118,12 @@ impl System {
 
 /// Hands SIGUSR1 on to the program, which saves and ends; then waits to be stopped.
 fn save_and_wait(program: &str) -> String {
-    format!("{}\nexec sleep 100000", handing_on("USR1", program))
+    format!("{}\nexec sleep infinity", handing_on("USR1", program))
 }
 
 fn save_and_requeue(program: &str) -> String {
     format!(
-        "{}\nscontrol requeue $SLURM_JOB_ID\nexec sleep 100000",
+        "{}\nscontrol requeue $SLURM_JOB_ID\nexec sleep infinity",
         handing_on("USR1", program)
     )
 }

@@ -5,6 +5,8 @@ use crate::figures::{Start, Victim};
 use crate::situation::{Situation, TrainingPlan};
 use crate::support::{Cluster, JobId, LIMIT, Outcome, Steps};
 use crate::systems::System;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use std::fs;
 use std::time::SystemTime;
 
@@ -150,10 +152,22 @@ impl<'a> Turn<'a> {
     }
 
     /// Slurm lets a victim wait for two minutes before it may start again, and one that saved in vain until its timer comes
-    /// round. Surgent does not, and for the others neither is counted.
+    /// round. Surgent does not, and for the others neither is counted. One that starts again in the second of its requeue is
+    /// killed by Slurm ("Job credential revoked").
     fn hasten(&self, trainee: &Trainee, steps: &Steps) -> Outcome {
         let (job, id) = (self.cluster.job(trainee.id)?, trainee.id.to_string());
         if job.get("Reason") == "BeginTime" {
+            // Slurm counts a requeue as a submission.
+            let requeued: DateTime = job
+                .get("SubmitTime")
+                .parse()
+                .map_err(|error| format!("{error}"))?;
+            let requeued = requeued
+                .to_zoned(TimeZone::UTC)
+                .map_err(|error| format!("{error}"))?;
+            if now_s()? < requeued.timestamp().as_second() as f64 + 2.0 {
+                return Ok(());
+            }
             let id = format!("JobId={id}");
             self.cluster.ask("scontrol", &["update", &id, "StartTime=now"])?;
         } else if job.state() == "RUNNING" && job.restarts() == 0 && steps.of("saved").count() > 0 {
