@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! `make bench-scale`: what a full cluster takes a real slurmctld with a real slurmd for each node, without preemption,
+//! with Slurm's own, and with Surgent, while urgent jobs come and while none do.
+//!
+//! In each round every site has its turn, in another order each time, on the same running and waiting jobs.
+//! SURGENT_BENCH_NODES is the number of nodes (300), SURGENT_BENCH_WAITING that of waiting jobs (seven for each node),
+//! SURGENT_BENCH_ROUNDS that of rounds (5), SURGENT_BENCH_TURN_S how long a turn is measured (60 s).
+
+#[path = "../common/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the other benches use the rest")]
+mod common;
+#[path = "../../tests/support/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the cluster tests use the rest")]
+mod support;
+
+mod jobs;
+mod site;
+mod size;
+mod table;
+mod turn;
+
+use site::{Site, Sites};
+use size::Size;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use support::{Outcome, finish, places};
+use table::Column;
+use turn::Turn;
+
+/// Sites in one round, each with its columns.
+const SITES: [(Site, &[usize]); 3] = [
+    (Site::Nothing, &[0]),
+    (Site::Stock, &[1, 3]),
+    (Site::Surgent, &[2, 4]),
+];
+
+/// From this column on urgent jobs come.
+const URGENT_FROM: usize = 3;
+
+fn main() -> ExitCode {
+    common::run("bench-scale", run)
+}
+
+fn run(interrupted: Arc<AtomicBool>) -> Outcome {
+    let size = Size::from_environment()?;
+    println!(
+        "{} nodes, {} running jobs and {} waiting ones; {} rounds of {} turns of {} s.",
+        size.nodes,
+        size.running(),
+        size.waiting,
+        size.rounds,
+        columns().len(),
+        size.turn.as_secs()
+    );
+    let mut sites = Sites::start(size, interrupted)?;
+    jobs::fill(&mut sites)?;
+    let mut columns = columns();
+    for round in 0..size.rounds as usize {
+        // Each is the first as often as the others.
+        for turn in 0..SITES.len() {
+            let (site, of_site) = SITES[(round + turn) % SITES.len()];
+            sites.become_site(site)?;
+            for &at in of_site {
+                jobs::wait_until_full(&sites)?;
+                let measured = Turn::measure(&sites, at >= URGENT_FROM)?;
+                println!(
+                    "round {}, {}: {} scheduler cycles of {:.1} ms, {} backfill cycles of {:.0} ms, {} jobs stopped",
+                    round + 1,
+                    columns[at].name,
+                    measured.main_cycles,
+                    measured.main_cycle_ms,
+                    measured.backfill_cycles,
+                    measured.backfill_cycle_ms,
+                    measured.stopped
+                );
+                columns[at].turns.push(measured);
+                jobs::dismiss(&sites.cluster)?;
+            }
+        }
+    }
+    table::print(&columns);
+    println!("\nsurgent metrics:");
+    let surgent = places::surgent()?.display().to_string();
+    let metrics = finish(sites.cluster.command(&surgent).arg("metrics"), "surgent metrics")?;
+    for line in metrics
+        .lines()
+        .filter(|line| line.starts_with("surgent_lock_held_seconds"))
+    {
+        println!("  {line}");
+    }
+    println!("\nEnding all that was started.");
+    Ok(())
+}
+
+fn columns() -> [Column; 5] {
+    let column = |name, against| Column {
+        name,
+        against,
+        turns: Vec::new(),
+    };
+    [
+        column("no preemption", Some(1)),
+        column("stock", None),
+        column("Surgent, idle", Some(1)),
+        column("stock, preempting", None),
+        column("Surgent, planning", Some(3)),
+    ]
+}
