@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 /// sbatch's at a time.
-const AT_A_TIME: usize = 4;
+const AT_A_TIME: usize = 8;
 /// So many waiting jobs are said to have come.
 const SAID_EVERY: u32 = 1000;
 /// Jobs that came while it was measured are gone by then.

@@ -56,30 +56,10 @@ fn run(interrupted: Arc<AtomicBool>) -> Outcome {
     let mut sites = Sites::start(size, interrupted)?;
     jobs::fill(&mut sites)?;
     let mut columns = columns();
-    for round in 0..size.rounds as usize {
-        // Each is the first as often as the others.
-        for turn in 0..SITES.len() {
-            let (site, of_site) = SITES[(round + turn) % SITES.len()];
-            sites.become_site(site)?;
-            for &at in of_site {
-                jobs::wait_until_full(&sites)?;
-                let measured = Turn::measure(&sites, at >= URGENT_FROM)?;
-                println!(
-                    "round {}, {}: {} scheduler cycles of {:.1} ms, {} backfill cycles of {:.0} ms, {} jobs stopped",
-                    round + 1,
-                    columns[at].name,
-                    measured.main_cycles,
-                    measured.main_cycle_ms,
-                    measured.backfill_cycles,
-                    measured.backfill_cycle_ms,
-                    measured.stopped
-                );
-                columns[at].turns.push(measured);
-                jobs::dismiss(&sites.cluster)?;
-            }
-        }
-    }
+    let outcome = measure(&mut sites, &mut columns);
+    // Also where it was interrupted.
     table::print(&columns);
+    outcome?;
     println!("\nsurgent metrics:");
     let surgent = places::surgent()?.display().to_string();
     let metrics = finish(sites.cluster.command(&surgent).arg("metrics"), "surgent metrics")?;
@@ -90,6 +70,24 @@ fn run(interrupted: Arc<AtomicBool>) -> Outcome {
         println!("  {line}");
     }
     println!("\nEnding all that was started.");
+    Ok(())
+}
+
+fn measure(sites: &mut Sites, columns: &mut [Column]) -> Outcome {
+    for round in 0..sites.size.rounds as usize {
+        // Each is the first as often as the others.
+        for turn in 0..SITES.len() {
+            let (site, of_site) = SITES[(round + turn) % SITES.len()];
+            sites.become_site(site)?;
+            for &at in of_site {
+                jobs::wait_until_full(sites)?;
+                let measured = Turn::measure(sites, at >= URGENT_FROM)?;
+                println!("round {}, {}: {measured}", round + 1, columns[at].name);
+                columns[at].turns.push(measured);
+                jobs::dismiss(&sites.cluster)?;
+            }
+        }
+    }
     Ok(())
 }
 

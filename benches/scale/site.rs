@@ -39,8 +39,9 @@ pub enum Site {
 
 impl Site {
     fn lines(self, size: Size) -> String {
-        // Backfill looks more often than by default, so that there is more of it to be measured.
-        let measured = "SchedulerParameters=bf_interval=10,bf_continue\n";
+        // Backfill comes more often than by default, so that there is more of it to be measured, and looks at fewer jobs, so
+        // that it gets through them: with many nodes each of them takes it long, on a busy machine too.
+        let measured = "SchedulerParameters=bf_interval=10,bf_continue,bf_max_job_test=50,bf_max_time=120\n";
         match self {
             Self::Filling => format!(
                 "PreemptType=preempt/none\nPreemptMode=OFF\n\

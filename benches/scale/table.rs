@@ -28,15 +28,16 @@ const ROWS: [Row; 11] = [
     ("slurmctld's memory, MiB", |turn| turn.rss_mib),
 ];
 
-/// Prints the median of all rounds, and the median, least and most of the ratios in each round.
+/// Prints what has its turns: the median of all rounds, and the median, least and most of the ratios in each round.
 pub fn print(columns: &[Column]) {
+    let measured = || columns.iter().filter(|column| !column.turns.is_empty());
     for (name, of) in ROWS {
         println!("\n{name}");
-        for column in columns {
+        for column in measured() {
             let values: Vec<f64> = column.turns.iter().map(of).collect();
             let median = quantile(&sorted(values.clone()), 2);
             print!("  {:24} {median:10.2}", column.name);
-            if let Some(against) = column.against {
+            if let Some(against) = column.against.filter(|at| !columns[*at].turns.is_empty()) {
                 let others = columns[against].turns.iter().map(of);
                 let ratios = sorted(
                     values
@@ -57,12 +58,12 @@ pub fn print(columns: &[Column]) {
         }
     }
     println!("\njobs stopped for others");
-    for column in columns {
+    for column in measured() {
         let stopped: usize = column.turns.iter().map(|turn| turn.stopped).sum();
         println!("  {:24} {stopped:10}", column.name);
     }
     println!("\nunder Slurm's locks, ms:   looks    least   median     most");
-    for column in columns {
+    for column in measured() {
         let all = column
             .turns
             .iter()

@@ -6,6 +6,7 @@ use crate::jobs;
 use crate::site::Sites;
 use crate::support::{Cluster, LogLine, Outcome};
 use jiff::Timestamp;
+use std::fmt;
 use std::time::{Duration, Instant};
 
 /// A training is submitted so often,
@@ -88,6 +89,23 @@ impl Turn {
                 .count(),
             under_locks_ms: looks(&log).iter().map(|look| look.under_locks_ms).collect(),
         })
+    }
+}
+
+impl fmt::Display for Turn {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            out,
+            "{} scheduler cycles of {:.1} ms, {} backfill cycles of {:.0} ms, submissions of {:.2} ms, squeue in {:.0} ms, {} \
+             jobs stopped",
+            self.main_cycles,
+            self.main_cycle_ms,
+            self.backfill_cycles,
+            self.backfill_cycle_ms,
+            self.submit_median_ms,
+            self.squeue_ms,
+            self.stopped
+        )
     }
 }
 
