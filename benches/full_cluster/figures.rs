@@ -11,7 +11,7 @@ const LIMIT_PER_LOOK: Duration = Duration::from_secs(10);
 /// squeue is asked so many times.
 const QUESTIONS: usize = 5;
 
-/// Has Surgent look `looks` times, and prints what that took.
+/// Has Surgent look `count` times, and prints what that took.
 pub fn print(cluster: &Cluster, size: Size, count: u32) -> Outcome {
     println!("Asking slurmctld for all jobs {QUESTIONS} times.");
     for _ in 0..QUESTIONS {

@@ -5,14 +5,10 @@ use crate::common::wait_until_started;
 use crate::site::Sites;
 use crate::support::{Cluster, Outcome, finish};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
 use std::time::Duration;
 
-/// sbatch's at a time.
-const AT_A_TIME: usize = 8;
-/// So many waiting jobs are said to have come.
-const SAID_EVERY: u32 = 1000;
+/// Trainings that wait are submitted so many at a time.
+const ARRAY: u32 = 1000;
 /// Jobs that came while it was measured are gone by then.
 const LIMIT: Duration = Duration::from_secs(300);
 
@@ -51,28 +47,26 @@ pub fn fill(sites: &mut Sites) -> Outcome {
     wait_until_started(&sites.cluster, size.running())?;
     wait_until_full(sites)?;
     println!("Submitting {} that wait.", size.waiting);
-    let submitted = AtomicU32::new(0);
-    let cluster = &sites.cluster;
-    let submit = || -> Outcome {
-        loop {
-            let number = submitted.fetch_add(1, Ordering::Relaxed);
-            if number >= size.waiting {
-                return Ok(());
-            }
-            if number % SAID_EVERY == 0 {
-                println!("{number} wait.");
-                sites.pause(Duration::ZERO)?;
-            }
-            cluster.ask("sbatch", &[&TRAINING[..], &["--wrap", SCRIPT]].concat())?;
-        }
-    };
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..AT_A_TIME).map(|_| scope.spawn(submit)).collect();
-        threads.into_iter().try_for_each(|one| {
-            one.join()
-                .map_err(|_| "a thread that submits jobs panicked".to_owned())?
-        })
-    })
+    for first in (0..size.waiting).step_by(ARRAY as usize) {
+        submit_waiting(&sites.cluster, ARRAY.min(size.waiting - first))?;
+        sites.pause(Duration::ZERO)?;
+    }
+    Ok(())
+}
+
+/// Submits an array of trainings, each of which has a record of its own in slurmctld: as Slurm splits an array of which a
+/// part is changed.
+fn submit_waiting(cluster: &Cluster, jobs: u32) -> Outcome {
+    let array = format!("--array=0-{}", jobs - 1);
+    let answer = cluster.ask(
+        "sbatch",
+        &[&TRAINING[..], &["--parsable", &array, "--wrap", SCRIPT]].concat(),
+    )?;
+    if jobs > 1 {
+        let all_but_one = format!("JobId={}_[0-{}]", answer.trim(), jobs - 2);
+        cluster.ask("scontrol", &["update", &all_but_one, "Nice=0"])?;
+    }
+    Ok(())
 }
 
 /// Waits until all nodes are full of trainings.

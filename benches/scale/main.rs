@@ -56,9 +56,10 @@ fn run(interrupted: Arc<AtomicBool>) -> Outcome {
     let mut sites = Sites::start(size, interrupted)?;
     jobs::fill(&mut sites)?;
     let mut columns = columns();
-    let outcome = measure(&mut sites, &mut columns);
+    let mut under_locks_ms = Vec::new();
+    let outcome = measure(&mut sites, &mut columns, &mut under_locks_ms);
     // Also where it was interrupted.
-    table::print(&columns);
+    table::print(&columns, &under_locks_ms);
     outcome?;
     println!("\nsurgent metrics:");
     let surgent = places::surgent()?.display().to_string();
@@ -73,7 +74,7 @@ fn run(interrupted: Arc<AtomicBool>) -> Outcome {
     Ok(())
 }
 
-fn measure(sites: &mut Sites, columns: &mut [Column]) -> Outcome {
+fn measure(sites: &mut Sites, columns: &mut [Column], under_locks_ms: &mut Vec<f64>) -> Outcome {
     for round in 0..sites.size.rounds as usize {
         // Each is the first as often as the others.
         for turn in 0..SITES.len() {
@@ -84,6 +85,11 @@ fn measure(sites: &mut Sites, columns: &mut [Column]) -> Outcome {
                 let measured = Turn::measure(sites, at >= URGENT_FROM)?;
                 println!("round {}, {}: {measured}", round + 1, columns[at].name);
                 columns[at].turns.push(measured);
+                jobs::dismiss(&sites.cluster)?;
+            }
+            if site == Site::Surgent {
+                jobs::wait_until_full(sites)?;
+                under_locks_ms.extend(turn::under_locks_ms(sites)?);
                 jobs::dismiss(&sites.cluster)?;
             }
         }

@@ -63,7 +63,6 @@ impl Size {
              SlurmdTimeout=36000\n\
              BatchStartTimeout=3600\n\
              DebugFlags=NO_CONF_HASH\n\
-             SlurmctldDebug=debug\n\
              NodeName=s[0-{last}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last_port}] CPUs=4 RealMemory=8000 \
              Gres=gpu:2\n\
              PartitionName=low Nodes=s[0-{last}] PriorityTier=1\n\

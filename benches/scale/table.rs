@@ -28,8 +28,9 @@ const ROWS: [Row; 11] = [
     ("slurmctld's memory, MiB", |turn| turn.rss_mib),
 ];
 
-/// Prints what has its turns: the median of all rounds, and the median, least and most of the ratios in each round.
-pub fn print(columns: &[Column]) {
+/// Prints what has its turns: the median of all rounds, and the median, least and most of the ratios in each round. Then what
+/// Surgent's looks took under Slurm's locks.
+pub fn print(columns: &[Column], under_locks_ms: &[f64]) {
     let measured = || columns.iter().filter(|column| !column.turns.is_empty());
     for (name, of) in ROWS {
         println!("\n{name}");
@@ -62,21 +63,14 @@ pub fn print(columns: &[Column]) {
         let stopped: usize = column.turns.iter().map(|turn| turn.stopped).sum();
         println!("  {:24} {stopped:10}", column.name);
     }
-    println!("\nunder Slurm's locks, ms:   looks    least   median     most");
-    for column in measured() {
-        let all = column
-            .turns
-            .iter()
-            .flat_map(|turn| turn.under_locks_ms.iter().copied());
-        let all = sorted(all.collect());
-        if let (Some(least), Some(most)) = (all.first(), all.last()) {
-            println!(
-                "  {:24} {:5} {least:8.2} {:8.2} {most:8.2}",
-                column.name,
-                all.len(),
-                quantile(&all, 2)
-            );
-        }
+    let under_locks_ms = sorted(under_locks_ms.to_vec());
+    if let (Some(least), Some(most)) = (under_locks_ms.first(), under_locks_ms.last()) {
+        let median = quantile(&under_locks_ms, 2);
+        println!("\nunder Slurm's locks, ms:   looks    least   median     most");
+        println!(
+            "                           {:5} {least:8.2} {median:8.2} {most:8.2}",
+            under_locks_ms.len()
+        );
     }
 }
 

@@ -16,6 +16,9 @@ const SQUEUE_EVERY_S: u64 = 10;
 /// and, where urgent jobs come, one of them comes so often.
 const URGENT_EVERY_S: u64 = 10;
 
+/// Looks are read from the log for so many urgent jobs.
+const URGENT_TO_LOOK_AT: u32 = 3;
+
 /// What one turn took, and what came of it.
 pub struct Turn {
     pub main_cycle_ms: f64,
@@ -35,8 +38,6 @@ pub struct Turn {
     pub rss_mib: f64,
     /// Jobs that were stopped for others.
     pub stopped: usize,
-    /// Looks of Surgent's under Slurm's locks.
-    pub under_locks_ms: Vec<f64>,
 }
 
 impl Turn {
@@ -87,7 +88,6 @@ impl Turn {
                 .iter()
                 .filter(|line| line.has(&["preempted JobId=", " has been requeued "]))
                 .count(),
-            under_locks_ms: looks(&log).iter().map(|look| look.under_locks_ms).collect(),
         })
     }
 }
@@ -107,6 +107,25 @@ impl fmt::Display for Turn {
             self.stopped
         )
     }
+}
+
+/// For how long each of some looks of Surgent's at the site that there is now held Slurm's locks, in milliseconds. In a
+/// turn of their own, as slurmctld says it only at a log level at which it says much else.
+pub fn under_locks_ms(sites: &Sites) -> Outcome<Vec<f64>> {
+    let cluster = &sites.cluster;
+    let begin_s = Timestamp::now();
+    cluster.ask("scontrol", &["setdebug", "debug"])?;
+    for _ in 0..URGENT_TO_LOOK_AT {
+        jobs::submit_urgent(cluster)?;
+        sites.pause(Duration::from_secs(URGENT_EVERY_S))?;
+    }
+    cluster.ask("scontrol", &["setdebug", "verbose"])?;
+    let log: Vec<LogLine> = cluster
+        .log()
+        .into_iter()
+        .filter(|line| line.at >= begin_s)
+        .collect();
+    Ok(looks(&log).iter().map(|look| look.under_locks_ms).collect())
 }
 
 fn squeue_ms(cluster: &Cluster) -> Outcome<f64> {

@@ -46,6 +46,7 @@ fn main() -> ExitCode {
 fn run(interrupted: Arc<AtomicBool>) -> Outcome {
     let rounds = number("SURGENT_BENCH_ROUNDS", 60)? as usize;
     println!("Starting four clusters.");
+    let contender = |name, plugins, preempt| contender(name, plugins, preempt, Arc::clone(&interrupted));
     let mut contenders = [
         contender("nothing", "# no plugin", Preempt::Nothing)?,
         contender("lua", "JobSubmitPlugins=lua", Preempt::Nothing)?,
@@ -79,13 +80,19 @@ fn run(interrupted: Arc<AtomicBool>) -> Outcome {
     Ok(())
 }
 
-fn contender(name: &'static str, plugins: &str, preempt: Preempt) -> Outcome<Contender> {
+fn contender(
+    name: &'static str,
+    plugins: &str,
+    preempt: Preempt,
+    interrupted: Arc<AtomicBool>,
+) -> Outcome<Contender> {
     // Nothing else is to be done meanwhile: the jobs are held, and backfill does not look.
     let cluster = Cluster::builder()
         .preempt(preempt)
         .conf(plugins)
         .conf("SchedulerParameters=bf_interval=3600")
         .file("job_submit.lua", include_str!("job_submit.lua"))
+        .interrupted_by(interrupted)
         .start()?;
     Ok(Contender {
         name,
