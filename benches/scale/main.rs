@@ -28,15 +28,8 @@ use support::{Outcome, finish, places};
 use table::Column;
 use turn::Turn;
 
-/// Sites in one round, each with its columns.
-const SITES: [(Site, &[usize]); 3] = [
-    (Site::Nothing, &[0]),
-    (Site::Stock, &[1, 3]),
-    (Site::Surgent, &[2, 4]),
-];
-
-/// From this column on urgent jobs come.
-const URGENT_FROM: usize = 3;
+/// In the order of the first round.
+const SITES: [Site; 3] = [Site::Nothing, Site::Stock, Site::Surgent];
 
 fn main() -> ExitCode {
     common::run("bench-scale", run)
@@ -78,13 +71,13 @@ fn measure(sites: &mut Sites, columns: &mut [Column], under_locks_ms: &mut Vec<f
     for round in 0..sites.size.rounds as usize {
         // Each is the first as often as the others.
         for turn in 0..SITES.len() {
-            let (site, of_site) = SITES[(round + turn) % SITES.len()];
+            let site = SITES[(round + turn) % SITES.len()];
             sites.become_site(site)?;
-            for &at in of_site {
+            for column in columns.iter_mut().filter(|column| column.site == site) {
                 jobs::wait_until_full(sites)?;
-                let measured = Turn::measure(sites, at >= URGENT_FROM)?;
-                println!("round {}, {}: {measured}", round + 1, columns[at].name);
-                columns[at].turns.push(measured);
+                let measured = Turn::measure(sites, column.urgent)?;
+                println!("round {}, {}: {measured}", round + 1, column.name);
+                column.turns.push(measured);
                 jobs::dismiss(&sites.cluster)?;
             }
             if site == Site::Surgent {
@@ -98,16 +91,18 @@ fn measure(sites: &mut Sites, columns: &mut [Column], under_locks_ms: &mut Vec<f
 }
 
 fn columns() -> [Column; 5] {
-    let column = |name, against| Column {
+    let column = |name, site, urgent, against| Column {
         name,
+        site,
+        urgent,
         against,
         turns: Vec::new(),
     };
     [
-        column("no preemption", Some(1)),
-        column("stock", None),
-        column("Surgent, idle", Some(1)),
-        column("stock, preempting", None),
-        column("Surgent, planning", Some(3)),
+        column("no preemption", Site::Nothing, false, Some(1)),
+        column("stock", Site::Stock, false, None),
+        column("Surgent, idle", Site::Surgent, false, Some(1)),
+        column("stock, preempting", Site::Stock, true, None),
+        column("Surgent, planning", Site::Surgent, true, Some(3)),
     ]
 }

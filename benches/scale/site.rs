@@ -107,7 +107,7 @@ impl Sites {
             let begun = turn * AT_A_TIME + some.len();
             // Not all at once: what they say when they have started is answered in time.
             self.wait_for_nodes("idle", begun)?;
-            if begun % 500 == 0 || begun == names.len() {
+            if begun.is_multiple_of(500) || begun == names.len() {
                 println!("{begun} of {} slurmd's have started.", names.len());
             }
         }

@@ -2,12 +2,16 @@
 //! All turns side by side.
 
 use crate::common::quantile;
+use crate::site::Site;
 use crate::turn::Turn;
 
 /// A site under a load, and its turns: one of each round.
 pub struct Column {
     pub name: &'static str,
-    /// What it is compared with.
+    pub site: Site,
+    /// Whether urgent jobs come.
+    pub urgent: bool,
+    /// The column that it is compared with.
     pub against: Option<usize>,
     pub turns: Vec<Turn>,
 }

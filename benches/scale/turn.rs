@@ -9,11 +9,9 @@ use jiff::Timestamp;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// A training is submitted so often,
-const TRAINING_EVERY_S: u64 = 1;
-/// all jobs are asked for so often,
+/// All jobs are asked for so often,
 const SQUEUE_EVERY_S: u64 = 10;
-/// and, where urgent jobs come, one of them comes so often.
+/// and, where urgent jobs come, one of them comes so often. A training comes every second.
 const URGENT_EVERY_S: u64 = 10;
 
 /// Looks are read from the log for so many urgent jobs.
@@ -49,10 +47,8 @@ impl Turn {
         let mut squeues_ms = Vec::new();
         for second in 0..sites.size.turn.as_secs() {
             sites.pause(Duration::from_secs(second).saturating_sub(begin.elapsed()))?;
-            if second % TRAINING_EVERY_S == 0 {
-                jobs::submit_training(cluster)?;
-            }
-            if urgent && second % URGENT_EVERY_S == 0 {
+            jobs::submit_training(cluster)?;
+            if urgent && second.is_multiple_of(URGENT_EVERY_S) {
                 jobs::submit_urgent(cluster)?;
             }
             if second % SQUEUE_EVERY_S == SQUEUE_EVERY_S / 2 {
