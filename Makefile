@@ -28,7 +28,7 @@ CLUSTER_TESTS = $(CARGO) test --no-run --test cluster --message-format=json-rend
 	jq -r 'select(.target.name == "cluster").executable | strings' | grep .
 
 .PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-faults check-packages check-frameworks keras test lint \
-	faults bench bench-cluster bench-submit bench-latency evaluation check-memory check-asan check-miri check-valgrind fuzz clean FORCE
+	faults bench bench-cluster bench-submit bench-latency bench-scale evaluation check-memory check-asan check-miri check-valgrind fuzz clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
 		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
@@ -65,6 +65,10 @@ bench-submit: setup ## Compare what submissions take a real slurmctld with nothi
 bench-latency: setup ## Compare how urgent jobs start with Surgent and with preempt/qos, on real clusters, in half an hour
 	@$(MAKE) --no-print-directory shims $(DIGITS)
 	$(CARGO) bench --bench latency
+
+bench-scale: setup ## Compare a real slurmctld with 300 slurmd, its cluster full: no preemption, Slurm's and Surgent's, in about half an hour
+	@$(MAKE) --no-print-directory shims
+	$(CARGO) bench --bench scale
 
 evaluation: ## Print the tables of docs/evaluation.md from the traces in the folder TRACES, in less than a minute
 	SURGENT_TRACES='$(TRACES)' $(CARGO) bench --bench evaluation

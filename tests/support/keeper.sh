@@ -16,9 +16,10 @@ cd / || exit 1
 
 members() {
     printf '%s\n' "$folder" | grep -lzasFf - /proc/[0-9]*/environ /proc/[0-9]*/cmdline
-    for process in /proc/[0-9]*; do
-        case $(readlink "$process/cwd" 2>/dev/null) in
-        "$folder" | "$folder"/*) echo "$process/cwd" ;;
+    # One process, and not one for each of the machine, of which a large cluster alone has thousands.
+    find /proc/[0-9]*/cwd -maxdepth 0 -printf '%p %l\n' 2>/dev/null | while IFS= read -r link; do
+        case ${link#* } in
+        "$folder" | "$folder"/*) echo "${link%% *}" ;;
         esac
     done
 }
