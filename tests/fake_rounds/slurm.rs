@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A small Slurm of four whole nodes. What it knows of jobs outlives its slurmctld, whose plugins it asks as Slurm does.
+
+use crate::daemon::Daemon;
+use crate::programs::{Programs, nodes_clock};
+use crate::wire::{self, Ask, JobLook, Look};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use surgent::host::abi::*;
+
+pub const NODES: usize = 4;
+/// Slurm keeps a requeued job from starting for so long.
+const REQUEUE_DELAY_S: i64 = 121;
+/// What it takes to clear the nodes of a job.
+const COMPLETING: Duration = Duration::from_millis(400);
+/// The scheduler looks by itself so often, and that for heterogeneous jobs.
+const SCHEDULE_EVERY: Duration = Duration::from_millis(250);
+const BACKFILL_EVERY: Duration = Duration::from_secs(2);
+/// Jobs are written to disk so late.
+const WRITTEN_EVERY: Duration = Duration::from_millis(2500);
+/// After its start slurmctld loads its state, and then nodes come forward.
+const LOADS_IN: Duration = Duration::from_millis(200);
+const NODES_BACK_IN: Duration = Duration::from_millis(1200);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum State {
+    Pending,
+    Running,
+    Over(&'static str),
+}
+
+#[derive(Clone, Debug)]
+pub struct Job {
+    pub name: String,
+    pub user: u32,
+    pub want: usize,
+    pub partition: String,
+    pub comment: String,
+    pub admin_comment: String,
+    pub state: State,
+    /// What it holds, also while these are being cleared.
+    pub nodes: Vec<usize>,
+    pub completing_until: Option<Instant>,
+    pub submit: i64,
+    pub begin: i64,
+    pub start: i64,
+    pub end: i64,
+    pub restarts: u32,
+    /// 0: held.
+    pub priority: u32,
+    /// The scheduler has looked at it.
+    pub tested: bool,
+    pub array: Option<(u32, u32)>,
+    pub het: Option<(u32, u32, u32)>,
+    /// What its save takes; an urgent job does not save.
+    pub save: Option<Duration>,
+    /// How it wants to be asked.
+    pub signal: &'static str,
+}
+
+impl Job {
+    pub fn is_running(&self) -> bool {
+        self.state == State::Running
+    }
+
+    /// `SURGENT_STATE_*`
+    pub fn state_code(&self) -> u32 {
+        match self.state {
+            State::Pending => SURGENT_STATE_PENDING,
+            State::Running => SURGENT_STATE_RUNNING,
+            State::Over(_) => SURGENT_STATE_ENDED,
+        }
+    }
+
+    fn may_start(&self, now: i64) -> bool {
+        self.state == State::Pending
+            && self.completing_until.is_none()
+            && self.priority > 0
+            && self.begin <= now
+    }
+
+    fn look(&self, id: u32, now: i64) -> JobLook {
+        let flag = |is: bool, flag: u32| if is { flag } else { 0 };
+        JobLook {
+            id,
+            array: self.array,
+            het: self.het,
+            user: self.user,
+            state: self.state_code(),
+            flags: flag(self.completing_until.is_some(), SURGENT_JOB_COMPLETING)
+                | flag(self.het.is_some(), SURGENT_JOB_HET)
+                | flag(!self.tested, SURGENT_JOB_UNTESTED),
+            hindrance: match self.state {
+                State::Pending if self.priority == 0 => SURGENT_HINDRANCE_HELD,
+                State::Pending if self.begin > now => SURGENT_HINDRANCE_DATE,
+                _ => SURGENT_HINDRANCE_NONE,
+            },
+            priority: self.priority,
+            restarts: self.restarts,
+            submit: self.submit,
+            begin: self.begin,
+            start: self.start,
+            end: self.end,
+            partition: self.partition.clone(),
+            comment: self.comment.clone(),
+            admin_comment: self.admin_comment.clone(),
+            nodes: match self.state {
+                State::Running => self.nodes.iter().map(|node| *node as u32).collect(),
+                _ => Vec::new(),
+            },
+            want: self.want as u32,
+        }
+    }
+}
+
+/// See above.
+pub struct Slurm {
+    pub folder: PathBuf,
+    pub daemon: Option<Daemon>,
+    pub jobs: BTreeMap<u32, Job>,
+    /// What stands on disk of them, and since when.
+    written: (Instant, BTreeMap<u32, Job>),
+    pub programs: Programs,
+    /// `SURGENT_NODE_*` of each.
+    pub nodes: [u32; NODES],
+    started: Instant,
+    scheduled: Instant,
+    backfilled: Instant,
+    /// How looks go wrong.
+    pub outcome: u32,
+    pub unreadable: bool,
+    /// By how much slurmctld's clock is wrong.
+    pub clock_by_s: i64,
+}
+
+impl Slurm {
+    pub fn new(folder: PathBuf) -> Self {
+        let now = Instant::now();
+        Self {
+            folder,
+            daemon: None,
+            jobs: BTreeMap::new(),
+            written: (now, BTreeMap::new()),
+            programs: Programs::default(),
+            nodes: [0; NODES],
+            started: now,
+            scheduled: now,
+            backfilled: now,
+            outcome: SURGENT_SNAPSHOT_OK,
+            unreadable: false,
+            clock_by_s: 0,
+        }
+    }
+
+    /// slurmctld's time.
+    pub fn now(&self) -> i64 {
+        nodes_clock() + self.clock_by_s
+    }
+
+    pub fn log(&self, line: &str) {
+        wire::log(&self.folder, line);
+    }
+
+    pub fn start(&mut self, environment: &[(String, String)]) {
+        self.daemon = Some(Daemon::start(&self.folder, environment));
+        self.started = Instant::now();
+    }
+
+    /// SIGKILL; what was not written is forgotten with `forget`.
+    pub fn kill(&mut self, forget: bool) {
+        self.daemon.take().expect("slurmctld runs").kill();
+        if forget {
+            self.jobs = self.written.1.clone();
+        }
+    }
+
+    /// As if all of it had just been written.
+    pub fn write(&mut self) {
+        self.written = (Instant::now(), self.jobs.clone());
+    }
+
+    /// Time passes.
+    pub fn tick(&mut self) {
+        for ((job, run), saved) in self.programs.go_on() {
+            if self.report(job, saved) {
+                self.programs.has_reported((job, run));
+            }
+        }
+        if self.daemon.is_none() || self.started.elapsed() < NODES_BACK_IN {
+            return;
+        }
+        self.register_nodes();
+        if self.written.0.elapsed() > WRITTEN_EVERY {
+            self.write();
+        }
+        if self.scheduled.elapsed() > SCHEDULE_EVERY {
+            self.schedule();
+        }
+    }
+
+    /// What runs, and what Slurm takes for running, is made to agree; nodes are cleared.
+    fn register_nodes(&mut self) {
+        let now = Instant::now();
+        for (job, run) in self.programs.all_live() {
+            let known = self.jobs.get(&job);
+            if !known.is_some_and(|job| job.is_running() && job.restarts == run) {
+                self.programs.end((job, run), "KILLED");
+            }
+        }
+        let clock = self.now();
+        for (id, job) in &mut self.jobs {
+            if job.completing_until.is_some_and(|until| until <= now) {
+                job.completing_until = None;
+                job.nodes.clear();
+            }
+            if job.is_running()
+                && let Some(how) = self.programs.ending((*id, job.restarts))
+            {
+                job.state = State::Over(how);
+                job.end = clock;
+                job.completing_until = Some(now + COMPLETING);
+            }
+        }
+    }
+
+    fn free(&self) -> Vec<usize> {
+        let is_held = |node: &usize| self.jobs.values().any(|job| job.nodes.contains(node));
+        let all = (0..NODES).filter(|node| self.nodes[*node] == 0);
+        all.filter(|node| !is_held(node)).collect()
+    }
+
+    /// Slurm's main scheduler, and now and then its backfill, which alone starts heterogeneous jobs.
+    pub fn schedule(&mut self) {
+        if self.daemon.is_none() || self.started.elapsed() < NODES_BACK_IN {
+            return;
+        }
+        self.scheduled = Instant::now();
+        let now = self.now();
+        let may_start = self.jobs.iter().filter(|(_, job)| job.may_start(now));
+        let mut queue: Vec<u32> = may_start.map(|(id, _)| *id).collect();
+        queue.sort_by_key(|id| (Reverse(self.jobs[id].priority), *id));
+        let backfills = self.backfilled.elapsed() > BACKFILL_EVERY;
+        if backfills {
+            self.backfilled = Instant::now();
+        }
+        for id in queue {
+            let job = self.jobs.get_mut(&id).expect("it is in the queue");
+            job.tested = true;
+            match job.het {
+                Some((leader, 0, _)) if backfills => self.start_together(leader),
+                Some(_) => {}
+                None => self.start_alone(id),
+            }
+        }
+    }
+
+    fn start_alone(&mut self, id: u32) {
+        let want = self.jobs[&id].want;
+        if self.free().len() < want {
+            self.preempt(id);
+        } else {
+            self.start_job(id);
+        }
+    }
+
+    fn start_together(&mut self, leader: u32) {
+        let of_it = |job: &Job| job.het.is_some_and(|(first, ..)| first == leader);
+        let parts = self.jobs.iter().filter(|(_, job)| of_it(job));
+        let parts: Vec<u32> = parts.map(|(id, _)| *id).collect();
+        let wanted: usize = parts.iter().map(|id| self.jobs[id].want).sum();
+        let now = self.now();
+        if parts.iter().all(|id| self.jobs[id].may_start(now)) && self.free().len() >= wanted {
+            for part in parts {
+                self.start_job(part);
+            }
+        }
+    }
+
+    fn start_job(&mut self, id: u32) {
+        let (free, now) = (self.free(), self.now());
+        let job = self.jobs.get_mut(&id).expect("it is in the queue");
+        job.nodes = free[..job.want].to_vec();
+        (job.state, job.start) = (State::Running, now);
+        let (run, save, line) = (job.restarts, job.save, format!("sched: Allocate JobId={id}"));
+        self.programs.start((id, run), save);
+        self.log(&line);
+    }
+
+    /// As Slurm does for a job that does not fit: asks the plugin about every running job, takes of those that it may take as
+    /// many as are needed, and asks in what way.
+    fn preempt(&mut self, id: u32) {
+        let running = self.jobs.iter().filter(|(_, job)| job.is_running());
+        let runs: Vec<(u32, i64)> = running.map(|(id, job)| (*id, job.start)).collect();
+        let ask = Ask::Preemptable {
+            preemptor: id,
+            admin_comment: self.jobs[&id].admin_comment.clone(),
+            runs: runs.clone(),
+        };
+        let Some(answer) = self.ask(&ask) else { return };
+        let allowed = runs.iter().zip(answer.preemptable).filter(|(_, may)| *may);
+        let mut freed = self.free().len();
+        let mut victims = Vec::new();
+        for ((victim, start), _) in allowed {
+            if freed < self.jobs[&id].want {
+                let nodes = &self.jobs[victim].nodes;
+                freed += nodes.iter().filter(|node| self.nodes[**node] == 0).count();
+                victims.push((*victim, *start));
+            }
+        }
+        if freed < self.jobs[&id].want {
+            return;
+        }
+        for (job, start) in victims {
+            match self.ask(&Ask::Mode { job, start }) {
+                Some(answer) if answer.mode == SURGENT_MODE_REQUEUE => {
+                    self.requeue(job);
+                    self.log(&format!(
+                        "preempted JobId={job} has been requeued to reclaim resources for JobId={id}"
+                    ));
+                }
+                // As the site's own preemption says, which is none here.
+                Some(_) => self.finish(job, "CANCELLED"),
+                None => return,
+            }
+        }
+    }
+
+    /// Stops it, and puts it back into the queue.
+    pub fn requeue(&mut self, id: u32) {
+        let begin = self.now() + REQUEUE_DELAY_S;
+        let job = self.jobs.get_mut(&id).expect("Slurm knows it");
+        self.programs.end((id, job.restarts), "KILLED");
+        if job.is_running() {
+            job.completing_until = Some(Instant::now() + COMPLETING);
+        }
+        (job.state, job.begin, job.start) = (State::Pending, begin, 0);
+        job.restarts += 1;
+    }
+
+    pub fn finish(&mut self, id: u32, how: &'static str) {
+        let now = self.now();
+        let job = self.jobs.get_mut(&id).expect("Slurm knows it");
+        self.programs.end((id, job.restarts), how);
+        if job.is_running() {
+            job.completing_until = Some(Instant::now() + COMPLETING);
+        }
+        (job.state, job.end) = (State::Over(how), now);
+    }
+
+    /// A hook's answer; `None` where slurmctld is down.
+    pub fn ask(&mut self, ask: &Ask) -> Option<wire::Answer> {
+        self.daemon.as_mut()?.ask(ask)
+    }
+
+    /// What the shim gives the core to see.
+    pub fn look(&self) -> Look {
+        let now = self.now();
+        let is_loaded = self.started.elapsed() > LOADS_IN;
+        let are_nodes_back = self.started.elapsed() > NODES_BACK_IN;
+        let matters = |job: &Job| match job.state {
+            State::Over(_) => job.completing_until.is_some() || job.save.is_none(),
+            _ => true,
+        };
+        let jobs = self.jobs.iter().filter(|(_, job)| matters(job));
+        let mut jobs: Vec<JobLook> = jobs.map(|(id, job)| job.look(*id, now)).collect();
+        let outcome = match is_loaded {
+            true => self.outcome,
+            false => SURGENT_SNAPSHOT_NOT_READY,
+        };
+        match outcome {
+            SURGENT_SNAPSHOT_NOT_READY => jobs.clear(),
+            SURGENT_SNAPSHOT_NO_MEMORY => jobs.truncate(2),
+            _ => {}
+        }
+        let flags = |node: usize| {
+            let mut busy = self.jobs.values().filter(|job| job.completing_until.is_some());
+            let completing = match busy.any(|job| job.nodes.contains(&node)) {
+                true => SURGENT_NODE_COMPLETING,
+                false => 0,
+            };
+            let down = if are_nodes_back { 0 } else { SURGENT_NODE_DOWN };
+            self.nodes[node] | completing | down
+        };
+        Look {
+            outcome,
+            unreadable: self.unreadable,
+            nodes: (0..NODES).map(flags).collect(),
+            jobs,
+        }
+    }
+}
