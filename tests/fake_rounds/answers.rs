@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What the model answers to Slurm's commands.
 
+use crate::job::{Job, State};
 use crate::programs::nodes_clock;
-use crate::slurm::{Job, Slurm, State};
+use crate::slurm::Slurm;
 use crate::wire::Ask;
 use surgent::host::abi::SURGENT_STATE_PENDING;
 use surgent::policy::record::Record;
@@ -167,18 +168,5 @@ impl Slurm {
         };
         self.jobs.insert(id, job);
         Ok(id)
-    }
-}
-
-impl Job {
-    /// State and exit code, as commands show them. Of a script that Slurm killed and then forgot that it did, it is a failure.
-    pub fn shown(&self) -> (&'static str, &'static str) {
-        match self.state {
-            State::Pending => ("PENDING", "0:0"),
-            State::Running => ("RUNNING", "0:0"),
-            State::Over("KILLED") => ("FAILED", "0:15"),
-            State::Over("FAILED") => ("FAILED", "1:0"),
-            State::Over(how) => (how, "0:0"),
-        }
     }
 }

@@ -2,9 +2,9 @@
 //! slurmctld as far as its plugins see it: a process that has loaded the real core, calls its hooks for the model and takes
 //! looks at the model for it. It keeps nothing itself, and may be killed at any moment.
 
+use crate::shim::{self, size};
 use crate::wire::{self, Answer, Ask, JobLook, Look};
-use std::cell::RefCell;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -56,19 +56,20 @@ fn init() {
     let path = |name: &str| CString::new(folder().join(name).display().to_string()).expect("no NUL");
     let (slurm_conf, state_dir) = (path("slurm.conf"), path("state"));
     for shim in SHIMS {
-        let host = surgent_host_t {
-            size: size::<surgent_host_t>(),
-            abi: SURGENT_ABI,
-            shim,
-            slurm_version: 0x16_05_08,
+        let mut host = surgent_host_t {
             slurm_conf: slurm_conf.as_ptr(),
             state_dir: state_dir.as_ptr(),
-            log: Some(log),
-            snapshot: (shim == SURGENT_SHIM_PREEMPT).then_some(snapshot),
-            nudge: (shim == SURGENT_SHIM_PREEMPT).then_some(nudge),
-            reprioritize: (shim == SURGENT_SHIM_SITE_FACTOR).then_some(reprioritize),
-            use_base: (shim == SURGENT_SHIM_PREEMPT).then_some(use_base),
+            ..shim::host(shim, log)
         };
+        match shim {
+            SURGENT_SHIM_PREEMPT => {
+                host.snapshot = Some(snapshot);
+                host.nudge = Some(nudge);
+                host.use_base = Some(use_base);
+            }
+            SURGENT_SHIM_SITE_FACTOR => host.reprioritize = Some(reprioritize),
+            _ => {}
+        }
         // SAFETY: a whole struct whose functions stay.
         assert_eq!(unsafe { surgent_attach(&host) }, 0, "the core takes the shims");
     }
@@ -156,56 +157,21 @@ fn answer(ask: &Ask) -> Answer {
     }
 }
 
-/// What a hook says by its answer's slots.
 fn answered(hook: impl FnOnce(*const surgent_answer_t) -> c_int) -> Answer {
-    let answer = RefCell::new(Answer::default());
-    let slots = surgent_answer_t {
-        size: size::<surgent_answer_t>(),
-        context: ptr::from_ref(&answer).cast_mut().cast(),
-        message: Some(message),
-        set_admin_comment: Some(set_admin_comment),
-        set_priority: Some(set_priority),
-        set_comment: Some(set_comment),
-        ..Default::default()
-    };
-    let code = hook(&slots);
-    let answer = answer.into_inner();
-    match code {
-        0 => Answer {
-            refused: None,
-            ..answer
-        },
-        _ => Answer {
-            refused: answer.refused.or(Some("refused".to_owned())),
-            ..Answer::default()
-        },
+    let answer = shim::answer(hook);
+    let text = |text: Option<Vec<u8>>| text.map(|text| String::from_utf8_lossy(&text).into_owned());
+    Answer {
+        refused: answer.message.filter(|_| answer.code != 0),
+        comment: text(answer.comment),
+        admin_comment: text(answer.admin_comment),
+        priority: answer.priority,
+        ..Answer::default()
     }
-}
-
-fn put(context: *mut c_void, put: impl FnOnce(&mut Answer)) {
-    // SAFETY: the core hands back the context of `answered`, whose answer lives through the hook.
-    put(&mut unsafe { &*context.cast::<RefCell<Answer>>() }.borrow_mut());
 }
 
 fn owned(text: *const c_char) -> String {
     // SAFETY: the core hands over C strings.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
-}
-
-unsafe extern "C" fn message(context: *mut c_void, text: *const c_char) {
-    put(context, |answer| answer.refused = Some(owned(text)));
-}
-
-unsafe extern "C" fn set_admin_comment(context: *mut c_void, text: *const c_char) {
-    put(context, |answer| answer.admin_comment = Some(owned(text)));
-}
-
-unsafe extern "C" fn set_comment(context: *mut c_void, text: *const c_char) {
-    put(context, |answer| answer.comment = Some(owned(text)));
-}
-
-unsafe extern "C" fn set_priority(context: *mut c_void, priority: u32) {
-    put(context, |answer| answer.priority = Some(priority));
 }
 
 unsafe extern "C" fn log(level: u32, line: *const c_char) {
@@ -337,8 +303,4 @@ fn put_job(sink: &surgent_sink_t, job: &JobLook, is_cut_short: bool) {
 
 fn text(text: &str) -> CString {
     CString::new(text).expect("no NUL")
-}
-
-fn size<T>() -> u32 {
-    size_of::<T>() as u32
 }

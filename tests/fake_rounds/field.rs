@@ -2,11 +2,12 @@
 //! A round under way: a folder with the round's own slurmctld and commands, all of which are this very program, and a thread
 //! in which its Slurm lives.
 
+use crate::job::Job;
 use crate::rounds::damage;
 use crate::rounds::round::Round;
 use crate::rounds::sight::{Account, Event, Sight};
 use crate::rounds::{leftovers, settings};
-use crate::slurm::{Job, NODES, Slurm};
+use crate::slurm::{NODES, Slurm};
 use crate::support::{self, Outcome, finish};
 use crate::wire;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -14,11 +14,15 @@ mod support;
 #[allow(dead_code, reason = "the real cluster uses the rest")]
 mod rounds;
 
+#[path = "../support/shim.rs"]
+mod shim;
+
 mod answers;
 mod command;
 mod controller;
 mod daemon;
 mod field;
+mod job;
 mod programs;
 mod slurm;
 mod story;

@@ -2,6 +2,7 @@
 //! A small Slurm of four whole nodes. What it knows of jobs outlives its slurmctld, whose plugins it asks as Slurm does.
 
 use crate::daemon::Daemon;
+use crate::job::{Job, State};
 use crate::programs::{Programs, nodes_clock};
 use crate::wire::{self, Ask, JobLook, Look};
 use std::cmp::Reverse;
@@ -24,97 +25,6 @@ const WRITTEN_EVERY: Duration = Duration::from_millis(2500);
 const LOADS_IN: Duration = Duration::from_millis(200);
 const NODES_BACK_IN: Duration = Duration::from_millis(1200);
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum State {
-    Pending,
-    Running,
-    Over(&'static str),
-}
-
-#[derive(Clone, Debug)]
-pub struct Job {
-    pub name: String,
-    pub user: u32,
-    pub want: usize,
-    pub partition: String,
-    pub comment: String,
-    pub admin_comment: String,
-    pub state: State,
-    /// What it holds, also while these are being cleared.
-    pub nodes: Vec<usize>,
-    pub completing_until: Option<Instant>,
-    pub submit: i64,
-    pub begin: i64,
-    pub start: i64,
-    pub end: i64,
-    pub restarts: u32,
-    /// 0: held.
-    pub priority: u32,
-    /// The scheduler has looked at it.
-    pub tested: bool,
-    pub array: Option<(u32, u32)>,
-    pub het: Option<(u32, u32, u32)>,
-    /// What its save takes; an urgent job does not save.
-    pub save: Option<Duration>,
-    /// How it wants to be asked.
-    pub signal: &'static str,
-}
-
-impl Job {
-    pub fn is_running(&self) -> bool {
-        self.state == State::Running
-    }
-
-    /// `SURGENT_STATE_*`
-    pub fn state_code(&self) -> u32 {
-        match self.state {
-            State::Pending => SURGENT_STATE_PENDING,
-            State::Running => SURGENT_STATE_RUNNING,
-            State::Over(_) => SURGENT_STATE_ENDED,
-        }
-    }
-
-    fn may_start(&self, now: i64) -> bool {
-        self.state == State::Pending
-            && self.completing_until.is_none()
-            && self.priority > 0
-            && self.begin <= now
-    }
-
-    fn look(&self, id: u32, now: i64) -> JobLook {
-        let flag = |is: bool, flag: u32| if is { flag } else { 0 };
-        JobLook {
-            id,
-            array: self.array,
-            het: self.het,
-            user: self.user,
-            state: self.state_code(),
-            flags: flag(self.completing_until.is_some(), SURGENT_JOB_COMPLETING)
-                | flag(self.het.is_some(), SURGENT_JOB_HET)
-                | flag(!self.tested, SURGENT_JOB_UNTESTED),
-            hindrance: match self.state {
-                State::Pending if self.priority == 0 => SURGENT_HINDRANCE_HELD,
-                State::Pending if self.begin > now => SURGENT_HINDRANCE_DATE,
-                _ => SURGENT_HINDRANCE_NONE,
-            },
-            priority: self.priority,
-            restarts: self.restarts,
-            submit: self.submit,
-            begin: self.begin,
-            start: self.start,
-            end: self.end,
-            partition: self.partition.clone(),
-            comment: self.comment.clone(),
-            admin_comment: self.admin_comment.clone(),
-            nodes: match self.state {
-                State::Running => self.nodes.iter().map(|node| *node as u32).collect(),
-                _ => Vec::new(),
-            },
-            want: self.want as u32,
-        }
-    }
-}
-
 /// See above.
 pub struct Slurm {
     pub folder: PathBuf,
@@ -123,6 +33,8 @@ pub struct Slurm {
     /// What stands on disk of them, and since when.
     written: (Instant, BTreeMap<u32, Job>),
     pub programs: Programs,
+    /// Every run that there was: the job, and its start.
+    runs: Vec<(u32, i64)>,
     /// `SURGENT_NODE_*` of each.
     pub nodes: [u32; NODES],
     started: Instant,
@@ -144,6 +56,7 @@ impl Slurm {
             jobs: BTreeMap::new(),
             written: (now, BTreeMap::new()),
             programs: Programs::default(),
+            runs: Vec::new(),
             nodes: [0; NODES],
             started: now,
             scheduled: now,
@@ -285,6 +198,7 @@ impl Slurm {
         (job.state, job.start) = (State::Running, now);
         let (run, save, line) = (job.restarts, job.save, format!("sched: Allocate JobId={id}"));
         self.programs.start((id, run), save);
+        self.runs.push((id, now));
         self.log(&line);
     }
 
@@ -292,21 +206,14 @@ impl Slurm {
     /// many as are needed, and asks in what way.
     fn preempt(&mut self, id: u32) {
         let running = self.jobs.iter().filter(|(_, job)| job.is_running());
-        let runs: Vec<(u32, i64)> = running.map(|(id, job)| (*id, job.start)).collect();
-        let ask = Ask::Preemptable {
-            preemptor: id,
-            admin_comment: self.jobs[&id].admin_comment.clone(),
-            runs: runs.clone(),
-        };
-        let Some(answer) = self.ask(&ask) else { return };
-        let allowed = runs.iter().zip(answer.preemptable).filter(|(_, may)| *may);
+        let runs = running.map(|(id, job)| (*id, job.start)).collect();
         let mut freed = self.free().len();
         let mut victims = Vec::new();
-        for ((victim, start), _) in allowed {
+        for (victim, start) in self.preemptable(id, runs) {
             if freed < self.jobs[&id].want {
-                let nodes = &self.jobs[victim].nodes;
+                let nodes = &self.jobs[&victim].nodes;
                 freed += nodes.iter().filter(|node| self.nodes[**node] == 0).count();
-                victims.push((*victim, *start));
+                victims.push((victim, start));
             }
         }
         if freed < self.jobs[&id].want {
@@ -325,6 +232,26 @@ impl Slurm {
                 None => return,
             }
         }
+    }
+
+    /// Those of `runs` that the plugin lets `id` preempt.
+    fn preemptable(&mut self, id: u32, runs: Vec<(u32, i64)>) -> Vec<(u32, i64)> {
+        let ask = Ask::Preemptable {
+            preemptor: id,
+            admin_comment: self.jobs[&id].admin_comment.clone(),
+            runs: runs.clone(),
+        };
+        let answers = self.ask(&ask).unwrap_or_default().preemptable;
+        let allowed = runs.into_iter().zip(answers).filter(|(_, may)| *may);
+        allowed.map(|(run, _)| run).collect()
+    }
+
+    /// Runs, of any that there were, behind a gate that stands open.
+    pub fn behind_gates(&mut self) -> Vec<(u32, i64)> {
+        let jobs: Vec<u32> = self.jobs.keys().copied().collect();
+        let runs = self.runs.clone();
+        let allowed = jobs.into_iter().map(|id| self.preemptable(id, runs.clone()));
+        allowed.flatten().collect()
     }
 
     /// Stops it, and puts it back into the queue.

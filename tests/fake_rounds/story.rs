@@ -2,11 +2,11 @@
 //! One round from its first job to its last.
 
 use crate::field::{Field, LIMIT};
+use crate::job::{Job, State};
 use crate::rounds::damage::{clock_environment, set_clock};
 use crate::rounds::round::{Round, Shape, Step, VictimPlan};
 use crate::rounds::sight::{QUIET_IN, is_over};
 use crate::rounds::tally::Verdict;
-use crate::slurm::{Job, State};
 use crate::strike::{heal, strike};
 use crate::support::Outcome;
 use std::thread;
@@ -54,6 +54,10 @@ fn play_on(field: &mut Field<'_>) -> Outcome<(Result<(), String>, Vec<String>)> 
     field.wait(QUIET_IN, |field| field.sight().is_quiet())?;
     field.tell("quiet");
     let remarks = field.sight().check()?;
+    let open = field.slurm().behind_gates();
+    if !open.is_empty() {
+        return Err(format!("a gate is still open, to these jobs and starts: {open:?}").into());
+    }
     clear(field)?;
     Ok((struck, remarks))
 }
