@@ -43,8 +43,6 @@ pub struct Field<'a> {
     pub excused: BTreeSet<u32>,
     /// What slurmctld is started with.
     pub environment: Vec<(String, String)>,
-    begun: Instant,
-    story: Vec<String>,
     is_over: Arc<AtomicBool>,
     lives: Option<JoinHandle<()>>,
 }
@@ -85,8 +83,6 @@ impl<'a> Field<'a> {
             urgent: Vec::new(),
             excused: BTreeSet::new(),
             environment: Vec::new(),
-            begun: Instant::now(),
-            story: Vec::new(),
             is_over,
             lives: Some(lives),
         })
@@ -100,20 +96,16 @@ impl<'a> Field<'a> {
         self.slurm.lock().unwrap_or_else(|poison| poison.into_inner())
     }
 
-    /// Notes what happens.
-    pub fn tell(&mut self, sentence: impl Into<String>) {
-        let sentence = sentence.into();
+    /// Notes in slurmctld's log what happens to it.
+    pub fn tell(&self, sentence: &str) {
         self.slurm().log(&format!("-- {sentence}"));
-        let at_s = self.begun.elapsed().as_secs_f64();
-        self.story.push(format!("{at_s:6.2} s  {sentence}"));
     }
 
-    /// The story, the log and the audit file.
+    /// The log with the story in it, the audit file, and the jobs.
     pub fn tale(&self) -> String {
-        let story: String = self.story.iter().map(|line| format!("\n  {line}")).collect();
         let jobs: String = self.lines().iter().map(|line| format!("\n{line}")).collect();
         let (log, audit) = (self.log(), self.audit());
-        format!("\nThe story:{story}\nslurmctld.log:\n{log}\nThe audit file:\n{audit}\nJobs:{jobs}")
+        format!("\nslurmctld.log:\n{log}\nThe audit file:\n{audit}\nJobs:{jobs}")
     }
 
     pub fn log(&self) -> String {

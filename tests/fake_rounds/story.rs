@@ -39,12 +39,12 @@ pub fn play(round: &Round) -> Verdict {
 fn play_on(field: &mut Field<'_>) -> Outcome<(Result<(), String>, Vec<String>)> {
     set_up(field)?;
     submit_urgent(field)?;
-    field.tell(format!("urgent job {:?} submitted", field.urgent));
+    field.tell(&format!("urgent job {:?} submitted", field.urgent));
     reach(field, field.round.step)?;
-    field.tell(format!("'{}' is reached", field.round.step.name()));
+    field.tell(&format!("'{}' is reached", field.round.step.name()));
     let struck = strike(field)?;
     if let Err(why) = &struck {
-        field.tell(format!("it does not strike: {why}"));
+        field.tell(&format!("it does not strike: {why}"));
     }
     field.tell("struck");
     // A slurmctld that was ended is started again also where there was nothing else to strike.
@@ -183,9 +183,13 @@ fn clear(field: &mut Field<'_>) -> Outcome {
     for id in field.victims.clone() {
         field.slurm().finish(id, "COMPLETED");
     }
-    field.wait(LIMIT, |field| match (over(field), field.left()) {
-        (true, left) if left.is_empty() => Ok(()),
-        (_, left) => Err(format!("left of the round: {}", left.join("; ")).into()),
+    field.wait(LIMIT, |field| match over(field) {
+        true => Ok(()),
+        false => Err("not all jobs are over".into()),
+    })?;
+    field.wait(LIMIT, |field| match field.left() {
+        left if left.is_empty() => Ok(()),
+        left => Err(format!("left of the round: {}", left.join("; ")).into()),
     })?;
     let daemon = field.slurm().daemon.take().ok_or("slurmctld does not run")?;
     match daemon.end() {

@@ -20,9 +20,8 @@ pub fn strike(field: &mut Field<'_>) -> Outcome<Struck> {
     }
     match fault {
         Fault::ControllerKilled => {
-            let asked = field.log();
             field.slurm().kill(true);
-            excuse_requeued(field, &asked);
+            excuse_requeued(field);
         }
         Fault::ControllerKilledWhole => field.slurm().kill(false),
         Fault::ControllerTerminated => terminate(field)?,
@@ -116,7 +115,8 @@ fn terminate(field: &Field<'_>) -> Outcome {
 
 /// Of those whom it may have begun to requeue Slurm forgets that, and then takes for running, and at last for ended, what it
 /// has stopped itself.
-fn excuse_requeued(field: &mut Field<'_>, log: &str) {
+fn excuse_requeued(field: &mut Field<'_>) {
+    let log = field.log();
     let by_command = log.contains("surgent: requeueing jobs");
     let is_requeued = |id: &&u32| {
         let asked = log.contains(&format!("asked job {id} to save"));
@@ -140,14 +140,14 @@ fn step_clock(field: &Field<'_>, by_s: i64) -> Outcome {
 
 fn take_node(field: &mut Field<'_>, flag: u32) {
     let node = field.node_of(field.target());
-    field.tell(format!("node n{node} gets the flag {flag}"));
+    field.tell(&format!("node n{node} gets the flag {flag}"));
     field.slurm().nodes[node] |= flag;
 }
 
 /// The node is gone with all that runs there, which Slurm requeues.
 fn lose_node(field: &mut Field<'_>) {
     let node = field.node_of(field.target());
-    field.tell(format!("node n{node} is gone"));
+    field.tell(&format!("node n{node} is gone"));
     let lost: Vec<u32> = {
         let mut slurm = field.slurm();
         slurm.nodes[node] |= SURGENT_NODE_DOWN;
@@ -164,7 +164,7 @@ fn lose_node(field: &mut Field<'_>) {
 }
 
 fn update(field: &mut Field<'_>, job: u32, change: &str) -> Struck {
-    field.tell(format!("scontrol update JobId={job} {change}"));
+    field.tell(&format!("scontrol update JobId={job} {change}"));
     let words = ["scontrol", "update", &format!("JobId={job}"), change].map(str::to_owned);
     field.slurm().answer(&words).map(drop)
 }
@@ -182,7 +182,7 @@ fn resize_urgent(field: &mut Field<'_>) -> Struck {
 /// One that waits just now is let be.
 fn end_victim(field: &mut Field<'_>, end: impl FnOnce(&mut Slurm, u32)) {
     let victim = field.target();
-    field.tell(format!("{} for job {victim}", field.round.fault.name()));
+    field.tell(&format!("{} for job {victim}", field.round.fault.name()));
     field.excused.insert(victim);
     let mut slurm = field.slurm();
     if slurm.jobs[&victim].is_running() {

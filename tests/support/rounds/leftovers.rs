@@ -44,14 +44,15 @@ pub fn processes(folder: &Path) -> Vec<Process> {
 
 /// What there is although no job of the round is there any more; `controller` is the number of slurmctld's process.
 pub fn left(folder: &Path, controller: Option<i32>) -> Vec<String> {
-    let processes = processes(folder);
-    let processes = processes
-        .iter()
-        .map(|process| format!("process {} {}", process.pid, process.command.replace('\0', " ")));
-    processes
-        .chain(threads(controller))
-        .chain(files(folder))
-        .collect()
+    let ours: Vec<String> = threads(controller).into_iter().chain(files(folder)).collect();
+    if !ours.is_empty() {
+        return ours;
+    }
+    // Last, for a machine may have thousands.
+    let processes = processes(folder).into_iter();
+    let named =
+        processes.map(|process| format!("process {} {}", process.pid, process.command.replace('\0', " ")));
+    named.collect()
 }
 
 /// One planner, no command's thread, and no child of slurmctld but its own helper.
