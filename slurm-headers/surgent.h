@@ -54,6 +54,7 @@ typedef struct surgent_gres {
 #define SURGENT_NODE_COMPLETING 0x04u /* an ended job is still being cleaned up */
 #define SURGENT_NODE_RESERVED 0x08u   /* in a maintenance or other reservation now */
 #define SURGENT_NODE_POWERING_DOWN 0x10u
+#define SURGENT_NODE_IDLE 0x20u /* by Slurm's own count no job is on it */
 
 /* One node as the scheduler sees it. */
 typedef struct surgent_node_view {

@@ -41,6 +41,8 @@ pub struct Field<'a> {
     pub urgent: Vec<u32>,
     /// Jobs whose run ends by the fault itself, or by their users.
     pub excused: BTreeSet<u32>,
+    /// Jobs that Slurm may have been stopping when slurmctld was killed.
+    pub interrupted: BTreeSet<u32>,
     /// What slurmctld is started with.
     pub environment: Vec<(String, String)>,
     is_over: Arc<AtomicBool>,
@@ -82,6 +84,7 @@ impl<'a> Field<'a> {
             victims: Vec::new(),
             urgent: Vec::new(),
             excused: BTreeSet::new(),
+            interrupted: BTreeSet::new(),
             environment: Vec::new(),
             is_over,
             lives: Some(lives),
@@ -149,13 +152,14 @@ impl<'a> Field<'a> {
                 })
                 .collect(),
         };
-        let ids = |ids: &mut dyn Iterator<Item = &u32>| ids.map(|id| support::JobId(*id)).collect();
+        let id = |id: &u32| support::JobId(*id);
         Sight {
             fault: self.round.fault,
             jobs: jobs.iter().map(|line| support::Job::parse(line)).collect(),
             victims: self.victims.iter().map(account).collect(),
-            urgent: ids(&mut self.urgent.iter()),
-            excused: self.excused.iter().map(|id| support::JobId(*id)).collect(),
+            urgent: self.urgent.iter().map(id).collect(),
+            excused: self.excused.iter().map(id).collect(),
+            interrupted: self.interrupted.iter().map(id).collect(),
             log: self.log(),
             audit: self.audit(),
             state: self.path().join("state"),

@@ -32,6 +32,7 @@ pub struct Slurm {
     pub jobs: BTreeMap<u32, Job>,
     /// What stands on disk of them, and since when.
     written: (Instant, BTreeMap<u32, Job>),
+    hears_of_ends: bool,
     pub programs: Programs,
     /// Every run that there was: the job, and its start.
     runs: Vec<(u32, i64)>,
@@ -55,6 +56,7 @@ impl Slurm {
             daemon: None,
             jobs: BTreeMap::new(),
             written: (now, BTreeMap::new()),
+            hears_of_ends: true,
             programs: Programs::default(),
             runs: Vec::new(),
             nodes: [0; NODES],
@@ -81,12 +83,23 @@ impl Slurm {
         self.started = Instant::now();
     }
 
-    /// SIGKILL; what was not written is forgotten with `forget`.
-    pub fn kill(&mut self, forget: bool) {
+    /// SIGKILL.
+    pub fn kill(&mut self) {
         self.daemon.take().expect("slurmctld runs").kill();
-        if forget {
-            self.jobs = self.written.1.clone();
-        }
+    }
+
+    /// And what was not written is forgotten. Of the ends of those whom it had stopped the next slurmctld may hear, and then
+    /// takes them for failed, or not, and then takes them for running on nodes that are idle.
+    pub fn kill_and_forget(&mut self, hears_of_ends: bool) {
+        self.kill();
+        self.jobs = self.written.1.clone();
+        self.hears_of_ends = hears_of_ends;
+    }
+
+    /// Slurm had stopped it, and does not know that any more.
+    fn is_forgotten(&self, id: u32, job: &Job) -> bool {
+        let ending = self.programs.ending((id, job.restarts));
+        !self.hears_of_ends && job.is_running() && ending == Some("KILLED")
     }
 
     /// As if all of it had just been written.
@@ -130,6 +143,7 @@ impl Slurm {
             }
             if job.is_running()
                 && let Some(how) = self.programs.ending((*id, job.restarts))
+                && (self.hears_of_ends || how != "KILLED")
             {
                 job.state = State::Over(how);
                 job.end = clock;
@@ -302,13 +316,16 @@ impl Slurm {
             _ => {}
         }
         let flags = |node: usize| {
-            let mut busy = self.jobs.values().filter(|job| job.completing_until.is_some());
-            let completing = match busy.any(|job| job.nodes.contains(&node)) {
-                true => SURGENT_NODE_COMPLETING,
-                false => 0,
-            };
-            let down = if are_nodes_back { 0 } else { SURGENT_NODE_DOWN };
-            self.nodes[node] | completing | down
+            let flag = |is: bool, flag: u32| if is { flag } else { 0 };
+            let mut holders = self.jobs.iter().filter(|(_, job)| job.nodes.contains(&node));
+            let is_cleared = holders.clone().any(|(_, job)| job.completing_until.is_some());
+            self.nodes[node]
+                | flag(is_cleared, SURGENT_NODE_COMPLETING)
+                | flag(
+                    holders.all(|(id, job)| self.is_forgotten(*id, job)),
+                    SURGENT_NODE_IDLE,
+                )
+                | flag(!are_nodes_back, SURGENT_NODE_DOWN)
         };
         Look {
             outcome,

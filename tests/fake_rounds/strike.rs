@@ -19,11 +19,8 @@ pub fn strike(field: &mut Field<'_>) -> Outcome<Struck> {
         return damage::spoil_command(&folder.join("bin"), way).map(Ok);
     }
     match fault {
-        Fault::ControllerKilled => {
-            field.slurm().kill(true);
-            excuse_requeued(field);
-        }
-        Fault::ControllerKilledWhole => field.slurm().kill(false),
+        Fault::ControllerKilled => kill(field),
+        Fault::ControllerKilledWhole => field.slurm().kill(),
         Fault::ControllerTerminated => terminate(field)?,
         Fault::StateTruncated | Fault::StateNewer | Fault::StateOfAnother => {
             terminate(field)?;
@@ -113,9 +110,11 @@ fn terminate(field: &Field<'_>) -> Outcome {
     }
 }
 
-/// Of those whom it may have begun to requeue Slurm forgets that, and then takes for running, and at last for ended, what it
-/// has stopped itself.
-fn excuse_requeued(field: &mut Field<'_>) {
+/// What Slurm had not written yet it forgets: of those whom it may have begun to requeue, that, and then takes for running, or
+/// for failed, what it has stopped itself. They have to come back all the same.
+fn kill(field: &mut Field<'_>) {
+    let hears_of_ends = field.round.die.is_multiple_of(2);
+    field.slurm().kill_and_forget(hears_of_ends);
     let log = field.log();
     let by_command = log.contains("surgent: requeueing jobs");
     let is_requeued = |id: &&u32| {
@@ -124,7 +123,7 @@ fn excuse_requeued(field: &mut Field<'_>) {
         asked && (by_command || preempted)
     };
     let requeued: Vec<u32> = field.victims.iter().filter(is_requeued).copied().collect();
-    field.excused.extend(requeued);
+    field.interrupted.extend(requeued);
 }
 
 /// Not while anybody writes there.

@@ -24,6 +24,8 @@ pub struct Field<'a> {
     pub urgent: Vec<JobId>,
     /// Jobs whose run ends by the fault itself, or by their users.
     pub excused: BTreeSet<JobId>,
+    /// Jobs that Slurm may have been stopping when slurmctld was killed.
+    pub interrupted: BTreeSet<JobId>,
     /// What Slurm itself did that it should not have.
     pub remarks: Vec<String>,
     /// The node that the fault took away.
@@ -46,6 +48,7 @@ impl<'a> Field<'a> {
             victims: Vec::new(),
             urgent: Vec::new(),
             excused: BTreeSet::new(),
+            interrupted: BTreeSet::new(),
             remarks: Vec::new(),
             lost_node: None,
             begun: Instant::now(),
@@ -85,6 +88,7 @@ impl<'a> Field<'a> {
             victims: self.victims.iter().map(account).collect(),
             urgent: self.urgent.clone(),
             excused: self.excused.clone(),
+            interrupted: self.interrupted.clone(),
             log: self.log(),
             audit: self.audit(),
             state: self.cluster.state(),

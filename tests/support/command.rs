@@ -2,6 +2,8 @@
 //! Slurm's own commands, run against one cluster.
 
 use super::{Cluster, Outcome, accounting};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -70,4 +72,11 @@ pub fn finish(command: &mut Command, what: &str) -> Outcome<String> {
         true => Ok(String::from_utf8_lossy(&stdout).into_owned()),
         false => Err(format!("{what} failed ({status}): {said}").into()),
     }
+}
+
+/// Writes a program that Slurm or Surgent is to run.
+pub fn write_program(path: &Path, text: &str) -> Outcome {
+    fs::write(path, text)
+        .and_then(|()| fs::set_permissions(path, Permissions::from_mode(0o755)))
+        .map_err(|error| format!("{}: {error}", path.display()).into())
 }

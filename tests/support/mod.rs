@@ -16,7 +16,7 @@ mod wait;
 
 pub use builder::Builder;
 pub use cluster::Cluster;
-pub use command::finish;
+pub use command::{finish, write_program};
 pub use conf::Preempt;
 pub use failure::{Failure, Outcome};
 pub use job::{Job, JobId};

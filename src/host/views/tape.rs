@@ -14,6 +14,7 @@ use crate::policy::labels::{Labels, Names};
 use crate::policy::record::Record;
 use crate::policy::resources::{Amounts, GresTable};
 use crate::policy::units::UnixTime;
+use std::collections::HashSet;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -42,6 +43,7 @@ type Place = Range<usize>;
 struct RawNode {
     index: NodeIndex,
     availability: Availability,
+    idle: bool,
     total: Amounts,
     cpus_per_core: u32,
     name: Place,
@@ -103,6 +105,7 @@ impl Tape {
         self.nodes.push(RawNode {
             index: NodeIndex(view.index),
             availability: availability(view.flags),
+            idle: view.flags & abi::SURGENT_NODE_IDLE != 0,
             total,
             cpus_per_core: view.cpus_per_core.max(1),
             name,
@@ -182,7 +185,13 @@ impl Tape {
     /// The running jobs, in the order in which they were put; those of `users` are labelled with their names.
     pub fn running(&self, users: &Users) -> impl Iterator<Item = RunningJob> {
         let mut names = Names::default();
+        let idle = self.nodes.iter().filter(|node| node.idle).map(|node| node.index);
+        let idle: HashSet<NodeIndex> = idle.collect();
         self.jobs.iter().map(move |raw| {
+            let holdings = &self.holdings[raw.holdings.clone()];
+            let mut traits = raw.traits;
+            let runs = !traits.completing && !traits.suspended && !traits.configuring;
+            traits.forgotten = runs && holdings.iter().any(|holding| idle.contains(&holding.node));
             let admin_comment = self.text(&raw.admin_comment);
             RunningJob {
                 id: raw.id,
@@ -193,8 +202,8 @@ impl Tape {
                 start: raw.start,
                 end: raw.end,
                 preempt_time: raw.preempt_time,
-                traits: raw.traits,
-                holdings: self.holdings[raw.holdings.clone()].to_vec(),
+                traits,
+                holdings: holdings.to_vec(),
                 directives: directives::parse(self.text(&raw.comment)).ok(),
                 record: Record::read(admin_comment),
                 admin_comment: admin_comment.to_vec(),
@@ -253,6 +262,8 @@ fn traits(view: &abi::surgent_job_view_t) -> JobTraits {
         requeue: has(abi::SURGENT_JOB_REQUEUE),
         whole_node: has(abi::SURGENT_JOB_WHOLE_NODE),
         completing: has(abi::SURGENT_JOB_COMPLETING),
+        // Its nodes tell.
+        forgotten: false,
         configuring: has(abi::SURGENT_JOB_CONFIGURING),
         suspended: view.state == abi::SURGENT_STATE_SUSPENDED,
         het: has(abi::SURGENT_JOB_HET),

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The scontrol and scancel that Surgent is told to use: wrappers that can be made to go wrong.
 
-use crate::support::Outcome;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use crate::support::{Outcome, write_program};
 use std::path::Path;
 
 /// Puts both into `folder`. A file beside each says how it goes wrong; without it, it does not.
@@ -20,9 +18,7 @@ pub fn write_wrappers(folder: &Path) -> Outcome {
              exec {name} \"$@\"\n",
             path.display()
         );
-        fs::write(&path, text)
-            .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o755)))
-            .map_err(|error| format!("{}: {error}", path.display()))?;
+        write_program(&path, &text)?;
     }
     Ok(())
 }

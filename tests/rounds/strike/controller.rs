@@ -5,7 +5,7 @@ use crate::field::Field;
 use crate::support::Outcome;
 
 /// Slurm writes its jobs up to five seconds late. Of those whom it may have begun to requeue it can forget that, and then
-/// takes for running, and at last for ended, what it has stopped itself.
+/// takes for running, or for ended, what it has stopped itself. They have to come back all the same.
 pub fn kill(field: &mut Field<'_>) -> Outcome {
     field.cluster.kill_controller()?;
     let log = field.log();
@@ -15,6 +15,6 @@ pub fn kill(field: &mut Field<'_>) -> Outcome {
         by_command || log.contains(&preempted)
     });
     let requeued: Vec<_> = requeued.map(|victim| victim.id).collect();
-    field.excused.extend(requeued);
+    field.interrupted.extend(requeued);
     Ok(())
 }

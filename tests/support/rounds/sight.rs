@@ -50,6 +50,8 @@ pub struct Sight {
     pub urgent: Vec<JobId>,
     /// Jobs whose run ends by the fault itself, or by their users.
     pub excused: BTreeSet<JobId>,
+    /// Jobs that Slurm may have been stopping when slurmctld was killed.
+    pub interrupted: BTreeSet<JobId>,
     /// slurmctld's log since the round began.
     pub log: String,
     /// The audit file since then.
@@ -160,11 +162,6 @@ impl Sight {
             } else if !self.excused.contains(&id) {
                 let of_job = stops.get(&u64::from(id.0)).map_or(&[][..], Vec::as_slice);
                 self.check_victim(victim, job, of_job)?;
-            } else if self.fault.makes_slurm_forget() && is_over(job) {
-                remarks.push(format!(
-                    "Slurm has forgotten that it requeued job {id}: it is {}",
-                    job.state()
-                ));
             }
         }
         if !self.jobs.iter().any(is_urgent) {
@@ -183,9 +180,12 @@ impl Sight {
                 return Err(format!("run {run} of job {id} was stopped without a save").into());
             }
         }
-        let agrees = match self.fault.tears_audit() {
-            true => stops.len() <= restarts as usize,
-            false => stops.len() == restarts as usize,
+        // How often Slurm itself has stopped it, it does not know any more.
+        let interrupted = self.interrupted.contains(&id);
+        let agrees = match (interrupted, self.fault.tears_audit()) {
+            (true, _) => true,
+            (false, true) => stops.len() <= restarts as usize,
+            (false, false) => stops.len() == restarts as usize,
         };
         if !agrees {
             return Err(
