@@ -20,7 +20,7 @@ const COMPLETING: Duration = Duration::from_millis(400);
 const SCHEDULE_EVERY: Duration = Duration::from_millis(250);
 const BACKFILL_EVERY: Duration = Duration::from_secs(2);
 /// Jobs are written to disk so late.
-const WRITTEN_EVERY: Duration = Duration::from_millis(2500);
+const WRITTEN_EVERY: Duration = Duration::from_millis(1000);
 /// After its start slurmctld loads its state, and then nodes come forward.
 const LOADS_IN: Duration = Duration::from_millis(200);
 const NODES_BACK_IN: Duration = Duration::from_millis(1200);
