@@ -12,10 +12,11 @@ FAULTS := target/plugins-faults
 # What check-cluster runs on, and which of its tests.
 SLURM_RELEASE ?= native
 TESTS ?=
-# How many rounds check-faults plays, from which seed on, and on how many clusters at a time.
+# How many rounds check-faults plays on each of the two, from which seed on, and on how many clusters and fake hosts at a time.
 ROUNDS ?= 1000
 SEED ?= $(shell date +%s)
 CLUSTERS ?= 2
+HOSTS ?= 20
 # Where the traces of docs/evaluation.md are.
 TRACES ?= ../shared/traces
 # The Debian release that check-packages tries: this machine's own, or one named here.
@@ -134,11 +135,12 @@ test: shims faults $(DIGITS) ## Run the tests without the other checks
 cluster-native: shims faults $(DIGITS)
 	@CARGO='$(CARGO)' tests/suite --test cluster -- --test-threads=2 $(TESTS)
 
-# Rounds, each from its own seed: the first, which is the time unless it is given, and those that follow it.
-check-faults: setup ## Let ROUNDS=1000 faults strike a real Slurm in the middle of everything, from SEED on, on CLUSTERS=2 at a time
+# Rounds, each from its own seed: the first, which is the time unless it is given, and those that follow it. Those on the fake
+# host take minutes, and come first.
+check-faults: setup ## Let ROUNDS=1000 faults strike in the middle of everything, from SEED on: on HOSTS=20 fake hosts and on CLUSTERS=2 real ones
 	@$(MAKE) --no-print-directory shims
-	SURGENT_FAULT_ROUNDS='$(ROUNDS)' SURGENT_FAULT_CLUSTERS='$(CLUSTERS)' SURGENT_FAULT_SEED='$(SEED)' \
-		$(CARGO) test --test rounds -- --nocapture
+	SURGENT_FAULT_ROUNDS='$(ROUNDS)' SURGENT_FAULT_CLUSTERS='$(CLUSTERS)' SURGENT_FAULT_HOSTS='$(HOSTS)' SURGENT_FAULT_SEED='$(SEED)' \
+		$(CARGO) test --no-fail-fast --test fake_rounds --test rounds -- --nocapture
 
 check-packages: setup $(DIGITS) ## Install, upgrade and purge the Debian packages in a clean chroot; SUITE=trixie: in that of Debian 13
 	@packaging/setup packages

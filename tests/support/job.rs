@@ -23,7 +23,7 @@ pub struct Job(BTreeMap<String, String>);
 impl Job {
     /// Takes one line of `scontrol show job -o -d`. A value may hold blanks; a new field begins where a word
     /// looks like one of scontrol's keys, which begin with a capital letter (directives do not).
-    fn parse(line: &str) -> Self {
+    pub fn parse(line: &str) -> Self {
         let mut fields: BTreeMap<String, String> = BTreeMap::new();
         let mut last = String::new();
         for word in line.split(' ') {
