@@ -12,7 +12,7 @@ FAULTS := target/plugins-faults
 # What check-cluster runs on, and which of its tests.
 SLURM_RELEASE ?= native
 TESTS ?=
-# How many rounds check-faults plays, from which seed on, and on how many clusters at a time.
+# How many rounds check-faults plays, from which seed on, and on how many clusters at a time. The seed is that of soak, too.
 ROUNDS ?= 1000
 SEED ?= $(shell date +%s)
 CLUSTERS ?= 2
@@ -27,7 +27,7 @@ FRAMEWORKS := packaging/python/tests/frameworks
 CLUSTER_TESTS = $(CARGO) test --no-run --test cluster --message-format=json-render-diagnostics | \
 	jq -r 'select(.target.name == "cluster").executable | strings' | grep .
 
-.PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-faults check-packages check-frameworks keras test lint \
+.PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-faults soak check-packages check-frameworks keras test lint \
 	faults bench bench-cluster bench-submit evaluation check-memory check-asan check-miri check-valgrind fuzz clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
@@ -131,6 +131,12 @@ check-faults: setup ## Let ROUNDS=1000 faults strike a real Slurm in the middle 
 	@$(MAKE) --no-print-directory shims
 	SURGENT_FAULT_ROUNDS='$(ROUNDS)' SURGENT_FAULT_CLUSTERS='$(CLUSTERS)' SURGENT_FAULT_SEED='$(SEED)' \
 		$(CARGO) test --test rounds -- --nocapture
+
+# How long, after three minutes to warm up and until all has ended; in the end it says what to think of the figures.
+SOAK_S ?= 3600
+soak: setup ## Submit at random for SOAK_S=3600 seconds, from SEED on, and watch slurmctld; SURGENT_SOAK_PLUGINS=off: without Surgent
+	@$(MAKE) --no-print-directory shims
+	SURGENT_SOAK_S='$(SOAK_S)' SURGENT_SOAK_SEED='$(SEED)' $(CARGO) test --test soak -- --ignored --nocapture
 
 check-packages: setup $(DIGITS) ## Install, upgrade and purge the Debian packages in a clean chroot; SUITE=trixie: in that of Debian 13
 	@packaging/setup packages

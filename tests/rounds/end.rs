@@ -2,12 +2,10 @@
 //! What must be true after each round, as seen from outside.
 
 use crate::field::Field;
-use crate::leftovers;
-use crate::support::{Job, LIMIT, Outcome};
+use crate::support::{Job, LIMIT, Outcome, leftovers};
 use crate::victims::Victim;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs;
 use std::time::Duration;
 
 /// Commands that hang are given up after seconds, sets that do not do after twenty, and clocks come back by forty.
@@ -24,7 +22,7 @@ pub fn wait_until_quiet(field: &Field<'_>) -> Outcome {
                 busy.extend(unsettled(field, job));
             }
             busy.extend(unserved(field, &jobs));
-            busy.extend(under_way(field));
+            busy.extend(leftovers::plans(field.cluster));
             match busy.is_empty() {
                 true => Ok(Some(())),
                 false => Err(format!("not quiet: {}", busy.join("; ")).into()),
@@ -76,23 +74,6 @@ fn unserved(field: &Field<'_>, jobs: &[Job]) -> Option<String> {
     let excused = field.urgent.iter().any(|id| field.excused.contains(id));
     let is_served = !states.is_empty() && states.iter().all(|state| *state == "COMPLETED");
     (!is_served && !forgotten && !ended && !excused).then(|| format!("the urgent job is {states:?}"))
-}
-
-/// Plans that Surgent is still in the middle of, by its state file.
-fn under_way(field: &Field<'_>) -> Option<String> {
-    let path = field.cluster.state().join("surgent.state");
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-        Err(error) => return Some(format!("{}: {error}", path.display())),
-    };
-    let state: Value = match serde_json::from_str(&text) {
-        Ok(state) => state,
-        Err(error) => return Some(format!("surgent.state: {error}")),
-    };
-    let campaigns = state["book"]["campaigns"].as_array();
-    let is_empty = campaigns.is_some_and(|campaigns| campaigns.is_empty());
-    (!is_empty).then(|| format!("plans in surgent.state: {}", state["book"]["campaigns"]))
 }
 
 /// Checks all that is to hold once it is quiet.
@@ -214,5 +195,5 @@ pub fn clear(field: &mut Field<'_>) -> Outcome {
     })?;
     let leaked = leftovers::leaked_gpus(field.cluster)?;
     field.remarks.extend(leaked);
-    leftovers::wait_until_gone(field)
+    leftovers::wait_until_gone(field.cluster)
 }

@@ -12,7 +12,6 @@ mod support;
 mod end;
 mod fault;
 mod field;
-mod leftovers;
 mod round;
 mod site;
 mod story;
@@ -23,19 +22,19 @@ mod victims;
 use round::Round;
 use site::Site;
 use std::sync::atomic::{AtomicU64, Ordering};
-use support::Outcome;
+use support::{Outcome, number, tell};
 use tally::Tally;
 
 #[test]
 fn after_every_fault_all_is_well_again() -> Outcome {
     if std::env::var_os("SURGENT_NO_CLUSTER").is_some_and(|value| value == "1") {
-        tally::tell("skipped, for SURGENT_NO_CLUSTER=1 is set: the rounds of faults");
+        tell("skipped, for SURGENT_NO_CLUSTER=1 is set: the rounds of faults");
         return Ok(());
     }
     let first_seed = number("SURGENT_FAULT_SEED", 40_000)?;
     let rounds = number("SURGENT_FAULT_ROUNDS", 25)?;
     let clusters = number("SURGENT_FAULT_CLUSTERS", 2)?.clamp(1, rounds.max(1));
-    tally::tell(&format!(
+    tell(&format!(
         "{rounds} rounds of faults from the seed {first_seed} on"
     ));
     let next = AtomicU64::new(0);
@@ -56,13 +55,4 @@ fn after_every_fault_all_is_well_again() -> Outcome {
         }
     });
     tally.close()
-}
-
-fn number(variable: &str, default: u64) -> Outcome<u64> {
-    match std::env::var(variable) {
-        Err(_) => Ok(default),
-        Ok(text) => text
-            .parse()
-            .map_err(|_| format!("{variable}={text:?} is no whole number").into()),
-    }
 }

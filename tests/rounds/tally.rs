@@ -4,8 +4,7 @@
 use crate::fault::Fault;
 use crate::round::{Round, Step};
 use crate::site::Verdict;
-use crate::support::Outcome;
-use std::io::Write as _;
+use crate::support::{Outcome, tell};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -101,10 +100,4 @@ fn summary(entries: &[Entry], time: Duration) -> String {
         }
     }
     text
-}
-
-/// Prints a line even where the test passes, whose output by `println!` nobody would see.
-pub fn tell(text: &str) {
-    // Nobody to hear it is no reason to fail.
-    let _ = writeln!(std::io::stderr(), "{text}");
 }

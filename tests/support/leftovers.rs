@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What must not be left: processes of jobs and commands, threads and children of slurmctld, files.
 
-use crate::field::Field;
-use crate::support::{Cluster, JobId, LIMIT, Outcome};
+use super::{Cluster, JobId, LIMIT, Outcome};
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
@@ -43,21 +43,37 @@ pub fn processes(folder: &Path) -> Vec<Process> {
     found.collect()
 }
 
-/// Waits until nothing of the round is left, no job of it being there any more.
-pub fn wait_until_gone(field: &Field<'_>) -> Outcome {
-    let cluster = &field.cluster;
-    cluster.wait_until("nothing to be left of the round", LIMIT, |cluster| {
+/// Waits until nothing is left, no job being there any more.
+pub fn wait_until_gone(cluster: &Cluster) -> Outcome {
+    cluster.wait_until("nothing to be left of the jobs", LIMIT, |cluster| {
         let left: Vec<String> = processes(cluster.folder())
             .iter()
             .map(|process| format!("process {} {}", process.pid, process.command.replace('\0', " ")))
-            .chain(threads(field))
-            .chain(files(field))
+            .chain(threads(cluster))
+            .chain(files(cluster))
             .collect();
         match left.is_empty() {
             true => Ok(Some(())),
-            false => Err(format!("left of the round: {}", left.join("; ")).into()),
+            false => Err(format!("left of the jobs: {}", left.join("; ")).into()),
         }
     })
+}
+
+/// Plans that Surgent is still in the middle of, by its state file.
+pub fn plans(cluster: &Cluster) -> Option<String> {
+    let path = cluster.state().join("surgent.state");
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => return Some(format!("{}: {error}", path.display())),
+    };
+    let state: Value = match serde_json::from_str(&text) {
+        Ok(state) => state,
+        Err(error) => return Some(format!("surgent.state: {error}")),
+    };
+    let campaigns = state["book"]["campaigns"].as_array();
+    let is_empty = campaigns.is_some_and(|campaigns| campaigns.is_empty());
+    (!is_empty).then(|| format!("plans in surgent.state: {}", state["book"]["campaigns"]))
 }
 
 /// GPUs that Slurm counts as used although no job is there any more. Surgent does not touch that count.
@@ -71,8 +87,8 @@ pub fn leaked_gpus(cluster: &Cluster) -> Outcome<Vec<String>> {
 }
 
 /// One planner, no command's thread, and no child of slurmctld but its own helper.
-fn threads(field: &Field<'_>) -> Vec<String> {
-    let Some(pid) = field.cluster.controller_pid() else {
+fn threads(cluster: &Cluster) -> Vec<String> {
+    let Some(pid) = cluster.controller_pid() else {
         return vec!["slurmctld does not run".to_owned()];
     };
     let tasks = format!("/proc/{}/task", pid.as_raw_nonzero());
@@ -99,11 +115,8 @@ fn threads(field: &Field<'_>) -> Vec<String> {
 }
 
 /// In StateSaveLocation only what stays: the state, the audit, the counters, the facts behind the latest plans.
-fn files(field: &Field<'_>) -> Vec<String> {
-    let entries = fs::read_dir(field.cluster.state())
-        .into_iter()
-        .flatten()
-        .flatten();
+fn files(cluster: &Cluster) -> Vec<String> {
+    let entries = fs::read_dir(cluster.state()).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let ours = names.filter(|name| name.starts_with("surgent."));
     let stay = [
