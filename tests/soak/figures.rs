@@ -22,3 +22,14 @@ pub fn slope(points: &[(f64, f64)]) -> Option<f64> {
         .collect();
     quantile(&slopes, 0.5)
 }
+
+#[test]
+fn one_point_far_off_does_not_move_the_slope() {
+    let mut points: Vec<(f64, f64)> = (0..20)
+        .map(|x| (f64::from(x), 3.0 + 2.0 * f64::from(x)))
+        .collect();
+    points[7].1 = 1e6;
+    assert_eq!(slope(&points), Some(2.0));
+    assert_eq!(slope(&points[..1]), None);
+    assert_eq!(quantile(&[4.0, 1.0, 3.0, 2.0, 9.0], 0.5), Some(3.0));
+}

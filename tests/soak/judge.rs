@@ -48,6 +48,24 @@ pub fn stops(cluster: &Cluster, log: &Log) -> Outcome<Vec<String>> {
     Ok(wrong)
 }
 
+/// What must have happened for the rest to mean anything, and urgent jobs that never ran although nobody touched them.
+pub fn work(log: &Log, traffic: &Traffic) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (what, count) in [
+        ("asked", log.asked),
+        ("stopped", log.preempted.len()),
+        ("looked at", log.looks),
+    ] {
+        if count == 0 {
+            wrong.push(format!("nobody was {what}: this says nothing"));
+        }
+    }
+    for job in traffic.awaited.keys() {
+        wrong.push(format!("urgent job {job} has ended and never run"));
+    }
+    wrong
+}
+
 /// What slurmctld has kept that it had not when it was idle after the warm-up.
 pub fn process(before: &Process, after: &Process) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -106,8 +124,7 @@ pub fn tell_latencies(traffic: &Traffic) {
     let latencies = &traffic.latencies;
     let quarter = latencies.len().div_ceil(4).max(1);
     for (at, part) in latencies.chunks(quarter).enumerate() {
-        let values: Vec<f64> = part.iter().map(|(_, latency)| *latency).collect();
-        let shown = |part| quantile(&values, part).unwrap_or_default();
+        let shown = |at| quantile(part, at).unwrap_or_default();
         tell(&format!(
             "Submission to start, quarter {} of {} urgent jobs: median {:.2} s, p95 {:.2} s, most {:.2} s",
             at + 1,

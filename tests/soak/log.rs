@@ -88,3 +88,20 @@ fn without_numbers(text: &str) -> String {
     }
     short
 }
+
+#[test]
+fn lines_are_understood() {
+    let mut log = Log::default();
+    log.note(
+        "[2026-11-30T08:00:39.001] preempted JobId=7_1(8) has been requeued to reclaim resources for JobId=9",
+    );
+    log.note(
+        "[2026-11-30T08:00:40.001] preempted JobId=8 has been requeued to reclaim resources for JobId=9",
+    );
+    log.note(
+        "[2026-11-30T08:01:06.655] debug:  surgent: looked at 4 nodes and 6 running jobs: 0.00 ms until Slurm's locks were \
+         had, 0.04 ms under them, 0.03 ms to read what was copied, 0.01 ms to decide",
+    );
+    assert_eq!(log.preempted, BTreeMap::from([(8, 2)]));
+    assert_eq!((log.looks, log.looks_ms), (1, vec![0.04]));
+}

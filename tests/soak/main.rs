@@ -54,6 +54,7 @@ fn after_an_hour_of_use_slurmctld_is_as_it_was() -> Outcome {
     soak.submit_for(Duration::from_secs(WARM_UP_S.min(lasts_s)))?;
     // The end shows that all end by themselves; this is but for the figures.
     soak.cluster.ask("scancel", &["--state=PENDING"])?;
+    soak.traffic.awaited.clear();
     let before = soak.drain()?;
     let first_row = soak.watch.rows.len();
     tell("Idle after the warm-up; going on.");
@@ -74,6 +75,7 @@ fn after_an_hour_of_use_slurmctld_is_as_it_was() -> Outcome {
     let mut wrong = judge::process(&before, &after);
     wrong.extend(soak.watch.log.faults.iter().cloned());
     if with_surgent {
+        wrong.extend(judge::work(&soak.watch.log, &soak.traffic));
         wrong.extend(judge::stops(&soak.cluster, &soak.watch.log)?);
     }
     soak.cluster.stop_controller()?;

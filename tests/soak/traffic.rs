@@ -50,11 +50,11 @@ pub struct Traffic {
     disturb: ChaCha8Rng,
     next_urgent: Instant,
     held: Vec<(Instant, String, String)>,
-    /// Urgent jobs whose start is still to be seen, by when they were submitted, in Unix seconds.
-    awaited: BTreeMap<JobId, f64>,
+    /// Plain urgent jobs whose start is still to be seen, with when they were submitted, in Unix seconds.
+    pub awaited: BTreeMap<JobId, f64>,
     disturbed: BTreeSet<String>,
-    /// Seconds from submission to start of plain urgent jobs to which nobody did anything, by when they started.
-    pub latencies: Vec<(f64, f64)>,
+    /// Seconds from submission to start of those to which nobody did anything, in the order in which they were seen.
+    pub latencies: Vec<f64>,
     pub normal_submitted: usize,
     pub urgent_submitted: usize,
     pub disturbances: usize,
@@ -169,15 +169,14 @@ impl Traffic {
     fn see_starts(&mut self, cluster: &Cluster) {
         let (disturbed, latencies) = (&self.disturbed, &mut self.latencies);
         self.awaited.retain(|id, submitted| {
+            if disturbed.contains(&id.to_string()) {
+                return false;
+            }
             let file = cluster.work().join(format!("{id}.started"));
             let text = fs::read_to_string(file).unwrap_or_default();
-            let Ok(started) = text.trim().parse::<f64>() else {
-                return !disturbed.contains(&id.to_string());
-            };
-            if !disturbed.contains(&id.to_string()) {
-                latencies.push((started, started - *submitted));
-            }
-            false
+            let started = text.trim().parse::<f64>();
+            latencies.extend(started.iter().map(|started| started - *submitted));
+            started.is_err()
         });
     }
 

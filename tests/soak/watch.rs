@@ -52,10 +52,7 @@ impl Watch {
         self.log.read(cluster);
         let process = Process::of_controller(cluster)?;
         let at_s = self.begun.elapsed().as_secs_f64();
-        let latencies: Vec<f64> = traffic.latencies[self.latencies_told..]
-            .iter()
-            .map(|(_, latency)| *latency)
-            .collect();
+        let latencies = &traffic.latencies[self.latencies_told..];
         self.latencies_told = traffic.latencies.len();
         let looks_ms = std::mem::take(&mut self.log.looks_ms);
         let shown = |values: &[f64], part| {
@@ -77,8 +74,8 @@ impl Watch {
             process.anonymous_mib,
             process.threads,
             process.files,
-            shown(&latencies, 0.5),
-            shown(&latencies, 0.95),
+            shown(latencies, 0.5),
+            shown(latencies, 0.95),
             shown(&looks_ms, 0.5),
             shown(&looks_ms, 1.0),
             self.log.looks,
