@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Free places of urgent jobs that fit as things are. Slurm may take a while to start them, or have its own reasons not to,
+//! and those behind them who have asked others to make way must not take these places for theirs meanwhile: they would
+//! let their victims go, and whoever is then without a place would ask the next.
+
+use super::book::{Book, Campaign, Phase};
+use super::fit::Ledger;
+use super::het::untested_max_s;
+use super::ids::JobId;
+use super::party::Party;
+use super::places::Places;
+use super::step::TASKS_MAX;
+use super::units::UnixTime;
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+/// Who waits without anybody making way, in the order of the queue, and the places that were set aside for them.
+pub struct Ahead<'a> {
+    waiting: VecDeque<&'a Party<'a>>,
+    places: Vec<(JobId, Places)>,
+}
+
+impl<'a> Ahead<'a> {
+    /// All of these, for whom nothing is set aside yet.
+    pub fn new(book: &Book, parties: &'a [Party<'a>], now: UnixTime) -> Self {
+        let mut waiting: Vec<_> = parties
+            .iter()
+            .filter(|party| !party.is_blocked() && !is_untested(party, now))
+            .flat_map(|party| std::iter::repeat_n(party, without_campaign(book, party)))
+            .collect();
+        waiting.sort_by_key(|party| party.place_in_queue());
+        Self {
+            waiting: waiting.into(),
+            places: Vec::new(),
+        }
+    }
+
+    /// Sets free places aside for those who stand before the job of `campaign`, which is at `position` in the queue: other
+    /// tasks of the same array too, unless its victims are leaving.
+    pub fn set_aside(&mut self, campaign: &Campaign, position: (Reverse<u32>, JobId), ledger: &mut Ledger) {
+        let leaving = matches!(campaign.phase, Phase::Open { .. } | Phase::Requeued { .. });
+        let is_ahead = |party: &Party<'_>| match leaving {
+            true => party.place_in_queue() < position,
+            false => party.place_in_queue() <= position,
+        };
+        while let Some(party) = self.waiting.pop_front_if(|party| is_ahead(party)) {
+            if let Some(places) = party.place(ledger) {
+                party.reserve(ledger, &places);
+                self.places.push((party.id(), places));
+            }
+        }
+    }
+
+    /// The places that are set aside for this job, once for each of its tasks.
+    pub fn take(&mut self, job: JobId) -> Option<Places> {
+        let at = self.places.iter().position(|(of, _)| *of == job)?;
+        Some(self.places.swap_remove(at).1)
+    }
+}
+
+/// Slurm has yet to try it.
+pub fn is_untested(party: &Party<'_>, now: UnixTime) -> bool {
+    !party.is_tested() && now - party.submit() < untested_max_s(party)
+}
+
+fn without_campaign(book: &Book, party: &Party<'_>) -> usize {
+    let of_it = || {
+        book.campaigns
+            .iter()
+            .filter(|campaign| campaign.urgent == party.id())
+    };
+    if of_it().any(|campaign| matches!(campaign.phase, Phase::GivenUp { .. })) {
+        return 0;
+    }
+    let claiming = of_it().filter(|campaign| campaign.claims()).count();
+    (party.tasks() as usize).min(TASKS_MAX).saturating_sub(claiming)
+}
