@@ -12,11 +12,11 @@ use super::places::Places;
 use super::step::TASKS_MAX;
 use super::units::UnixTime;
 use std::cmp::Reverse;
-use std::collections::VecDeque;
 
-/// Who waits without anybody making way, in the order of the queue, and the places that were set aside for them.
+/// Who waits without anybody making way, and the places that were set aside for them.
 pub struct Ahead<'a> {
-    waiting: VecDeque<&'a Party<'a>>,
+    /// The first in the queue comes last.
+    waiting: Vec<&'a Party<'a>>,
     places: Vec<(JobId, Places)>,
 }
 
@@ -28,9 +28,9 @@ impl<'a> Ahead<'a> {
             .filter(|party| !party.is_blocked() && !is_untested(party, now))
             .flat_map(|party| std::iter::repeat_n(party, without_campaign(book, party)))
             .collect();
-        waiting.sort_by_key(|party| party.place_in_queue());
+        waiting.sort_by_key(|party| Reverse(party.place_in_queue()));
         Self {
-            waiting: waiting.into(),
+            waiting,
             places: Vec::new(),
         }
     }
@@ -43,7 +43,7 @@ impl<'a> Ahead<'a> {
             true => party.place_in_queue() < position,
             false => party.place_in_queue() <= position,
         };
-        while let Some(party) = self.waiting.pop_front_if(|party| is_ahead(party)) {
+        while let Some(party) = self.waiting.pop_if(|party| is_ahead(party)) {
             if let Some(places) = party.place(ledger) {
                 party.reserve(ledger, &places);
                 self.places.push((party.id(), places));

@@ -20,6 +20,8 @@ pub fn files(cluster: &Cluster) -> Vec<PathBuf> {
 pub struct Audit {
     /// How many lines of each kind.
     pub kinds: BTreeMap<String, usize>,
+    /// How often each job was asked for each urgent one.
+    pub asks: BTreeMap<(u32, u32), usize>,
     /// How often each job was stopped.
     pub stops: BTreeMap<u32, usize>,
     /// Those that were, unsaved.
@@ -48,6 +50,10 @@ impl Audit {
         *self.kinds.entry(kind.to_owned()).or_default() += 1;
         let number = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id).ok());
         match (kind, number(&line["job"])) {
+            ("asked", Some(job)) => {
+                let urgent = number(&line["urgent"]).unwrap_or_default();
+                *self.asks.entry((job, urgent)).or_default() += 1;
+            }
             ("stopped", Some(job)) => {
                 *self.stops.entry(job).or_default() += 1;
                 if line["saved"].is_null() {

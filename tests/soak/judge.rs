@@ -12,11 +12,17 @@ use crate::watch::Row;
 /// slurmctld may grow by this much while idle before and after; whoever leaks needs no more than an hour for it.
 const GROWTH_MAX: f64 = 1.5;
 
-/// What is wrong with the jobs that were stopped.
+/// Nobody is asked more often than this for the same urgent job. Once is the rule; a set may change and change back.
+const ASKS_MAX: usize = 5;
+
+/// What is wrong with the jobs that were asked and stopped.
 pub fn stops(cluster: &Cluster, log: &Log) -> Outcome<Vec<String>> {
     let audit = Audit::read(cluster)?;
     tell(&format!("The audit file: {:?}", audit.kinds));
     let mut wrong = Vec::new();
+    for ((job, urgent), count) in audit.asks.iter().filter(|(_, count)| **count > ASKS_MAX) {
+        wrong.push(format!("job {job} was asked {count} times for job {urgent}"));
+    }
     for job in &audit.unsaved {
         wrong.push(format!("by the audit file job {job} was stopped unsaved"));
     }
