@@ -13,15 +13,29 @@ use super::step::TASKS_MAX;
 use super::units::UnixTime;
 use std::cmp::Reverse;
 
-/// Who waits without anybody making way, and the places that were set aside for them.
-pub struct Ahead<'a> {
-    /// The first in the queue comes last.
-    waiting: Vec<&'a Party<'a>>,
-    places: Vec<(JobId, Places)>,
+/// Free places that were set aside in this step, and for whom.
+#[derive(Default)]
+pub struct FreePlaces(Vec<(JobId, Places)>);
+
+impl FreePlaces {
+    /// Sets these aside for one job of `party`.
+    pub fn set_aside(&mut self, party: &Party<'_>, places: Places, ledger: &mut Ledger) {
+        party.reserve(ledger, &places);
+        self.0.push((party.id(), places));
+    }
+
+    /// Those of this job, once for each of its tasks.
+    pub fn take(&mut self, job: JobId) -> Option<Places> {
+        let at = self.0.iter().position(|(of, _)| *of == job)?;
+        Some(self.0.swap_remove(at).1)
+    }
 }
 
+/// Who waits without anybody making way; the first in the queue comes last.
+pub struct Ahead<'a>(Vec<&'a Party<'a>>);
+
 impl<'a> Ahead<'a> {
-    /// All of these, for whom nothing is set aside yet.
+    /// All of these.
     pub fn new(book: &Book, parties: &'a [Party<'a>], now: UnixTime) -> Self {
         let mut waiting: Vec<_> = parties
             .iter()
@@ -29,32 +43,28 @@ impl<'a> Ahead<'a> {
             .flat_map(|party| std::iter::repeat_n(party, without_campaign(book, party)))
             .collect();
         waiting.sort_by_key(|party| Reverse(party.place_in_queue()));
-        Self {
-            waiting,
-            places: Vec::new(),
-        }
+        Self(waiting)
     }
 
     /// Sets free places aside for those who stand before the job of `campaign`, which is at `position` in the queue: other
     /// tasks of the same array too, unless its victims are leaving.
-    pub fn set_aside(&mut self, campaign: &Campaign, position: (Reverse<u32>, JobId), ledger: &mut Ledger) {
+    pub fn set_aside(
+        &mut self,
+        campaign: &Campaign,
+        position: (Reverse<u32>, JobId),
+        ledger: &mut Ledger,
+        free: &mut FreePlaces,
+    ) {
         let leaving = matches!(campaign.phase, Phase::Open { .. } | Phase::Requeued { .. });
         let is_ahead = |party: &Party<'_>| match leaving {
             true => party.place_in_queue() < position,
             false => party.place_in_queue() <= position,
         };
-        while let Some(party) = self.waiting.pop_if(|party| is_ahead(party)) {
+        while let Some(party) = self.0.pop_if(|party| is_ahead(party)) {
             if let Some(places) = party.place(ledger) {
-                party.reserve(ledger, &places);
-                self.places.push((party.id(), places));
+                free.set_aside(party, places, ledger);
             }
         }
-    }
-
-    /// The places that are set aside for this job, once for each of its tasks.
-    pub fn take(&mut self, job: JobId) -> Option<Places> {
-        let at = self.places.iter().position(|(of, _)| *of == job)?;
-        Some(self.places.swap_remove(at).1)
     }
 }
 

@@ -7,7 +7,7 @@
 use super::admission::urgent_priority;
 use super::adopt::adopt;
 use super::advance::{Advance, GIVEN_UP_S, RELEASING_MAX_S, RESTART_AFTER_S, behind_gate, release, say};
-use super::ahead::{Ahead, is_untested};
+use super::ahead::{Ahead, FreePlaces, is_untested};
 use super::book::{Action, Asked, Book, Campaign, Fitting, Phase, Promotion};
 use super::decision::{Decision, Listener};
 use super::directives::Urgency;
@@ -68,10 +68,10 @@ pub fn step_and_tell(
         (queue_position(facts, campaign.urgent), !leaving)
     });
     let being_served = being_served(book, &parties, facts.now, settings);
-    let mut ahead = Ahead::new(book, &parties, facts.now);
+    let (mut ahead, mut free) = (Ahead::new(book, &parties, facts.now), FreePlaces::default());
     for at in 0..book.campaigns.len() {
         let position = queue_position(facts, book.campaigns[at].urgent);
-        ahead.set_aside(&book.campaigns[at], position, &mut ledger);
+        ahead.set_aside(&book.campaigns[at], position, &mut ledger, &mut free);
         let barred = claimed(&book.campaigns, Some(at));
         let mut advance = Advance {
             facts,
@@ -81,6 +81,7 @@ pub fn step_and_tell(
             settings,
             outlook: &outlook,
             ledger: &mut ledger,
+            free: &mut free,
             said: &mut book.said,
             actions: &mut actions,
             listener: &mut *listener,
@@ -95,7 +96,7 @@ pub fn step_and_tell(
             book,
             &outlook,
             &parties,
-            ahead,
+            free,
             &mut ledger,
             &mut actions,
             listener,
@@ -203,7 +204,7 @@ fn begin(
     book: &mut Book,
     outlook: &Outlook<'_>,
     parties: &[Party<'_>],
-    mut ahead: Ahead<'_>,
+    mut free: FreePlaces,
     ledger: &mut Ledger,
     actions: &mut Vec<Action>,
     listener: &mut Listener<'_>,
@@ -219,7 +220,7 @@ fn begin(
     let mut waiting: Vec<&Party<'_>> = parties
         .iter()
         .filter(|party| !party.is_blocked())
-        .flat_map(|party| std::iter::repeat_n(party, unserved(book, party, facts.now)))
+        .flat_map(|party| std::iter::repeat_n(party, unserved(book, party)))
         .collect();
     waiting.sort_by_key(|party| party.place_in_queue());
     // Who makes way for others, or whose own end is waited for. Each plan adds to these.
@@ -241,7 +242,7 @@ fn begin(
             patience_over: facts.now - urgent.submit() > settings.urgent.patience_s,
             ..Constraints::default()
         };
-        let set_aside_before = ahead.take(id);
+        let set_aside_before = free.take(id);
         let outcome = match &set_aside_before {
             Some(places) => Outcome::Fits {
                 nodes: places.concat(),
@@ -302,7 +303,7 @@ fn begin(
 }
 
 /// For how many jobs of those that `party` stands for nobody makes way yet.
-fn unserved(book: &Book, party: &Party<'_>, now: UnixTime) -> usize {
+fn unserved(book: &Book, party: &Party<'_>) -> usize {
     let of_it = || {
         book.campaigns
             .iter()
@@ -313,12 +314,7 @@ fn unserved(book: &Book, party: &Party<'_>, now: UnixTime) -> usize {
         // What was begun for a job is wound up before anything else is begun for it.
         return usize::from(of_it().next().is_none());
     }
-    // What was let go in this very step may have been because a place came free: it is set aside in the ledger, where it
-    // would be missing for the same task now. It is looked at again in the next step.
-    let is_settled = |campaign: &&Campaign| {
-        campaign.claims() || matches!(campaign.phase, Phase::Releasing { since } if since == now)
-    };
-    wanted.saturating_sub(of_it().filter(is_settled).count())
+    wanted.saturating_sub(of_it().filter(|campaign| campaign.claims()).count())
 }
 
 /// Takes what `leaving` will leave, and what is free, for `urgent`.

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use surgent::policy::book::{Action, Book};
 use surgent::policy::ids::JobId;
 use surgent::policy::step::step;
+use surgent::policy::units::UnixTime;
 
 /// Four nodes, with a training on each of the first so many. Their saves take long.
 fn cluster(trainings: u32) -> World {
@@ -17,12 +18,12 @@ fn cluster(trainings: u32) -> World {
 }
 
 /// Takes ten steps, of which two come in one second, in a world where nothing starts; each urgent job is an array of so
-/// many `tasks`. Who was asked, and who was let go. `after_first` happens after the first step.
+/// many `tasks`. Who was asked, and when first; who was let go. `after_first` happens after the first step.
 fn watch(
     world: &mut World,
     tasks: u32,
     after_first: impl Fn(&mut World),
-) -> (BTreeSet<JobId>, BTreeSet<JobId>) {
+) -> (BTreeSet<(JobId, UnixTime)>, BTreeSet<JobId>) {
     // By then Slurm has tried them.
     world.now += 2;
     let (mut book, mut asked, mut let_go) = (Book::default(), BTreeSet::new(), BTreeSet::new());
@@ -33,8 +34,8 @@ fn watch(
         }
         let actions = step(&mut book, &facts, &world.settings);
         for action in &actions {
-            if let Action::Ask { job, .. } = action {
-                asked.insert(*job);
+            if let Action::Ask { job, asked: at, .. } = action {
+                asked.insert((*job, *at));
             }
         }
         for campaign in &book.campaigns {
