@@ -13,6 +13,7 @@ FAULTS := target/plugins-faults
 SLURM_RELEASE ?= native
 TESTS ?=
 # How many rounds check-faults plays on each of the two, from which seed on, and on how many clusters and fake hosts at a time.
+# The seed is that of soak, too.
 ROUNDS ?= 1000
 SEED ?= $(shell date +%s)
 CLUSTERS ?= 2
@@ -28,7 +29,7 @@ FRAMEWORKS := packaging/python/tests/frameworks
 CLUSTER_TESTS = $(CARGO) test --no-run --test cluster --message-format=json-render-diagnostics | \
 	jq -r 'select(.target.name == "cluster").executable | strings' | grep .
 
-.PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-faults check-packages check-frameworks keras test lint \
+.PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-faults soak check-packages check-frameworks keras test lint \
 	faults bench bench-cluster bench-submit bench-latency bench-scale evaluation check-memory check-asan check-miri check-valgrind fuzz clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
@@ -141,6 +142,12 @@ check-faults: setup ## Let ROUNDS=1000 faults strike in the middle of everything
 	@$(MAKE) --no-print-directory shims
 	SURGENT_FAULT_ROUNDS='$(ROUNDS)' SURGENT_FAULT_CLUSTERS='$(CLUSTERS)' SURGENT_FAULT_HOSTS='$(HOSTS)' SURGENT_FAULT_SEED='$(SEED)' \
 		$(CARGO) test --no-fail-fast --test fake_rounds --test rounds -- --nocapture
+
+# How long, after three minutes to warm up and until all has ended; in the end it says what to think of the figures.
+SOAK_S ?= 3600
+soak: setup ## Submit at random for SOAK_S=3600 seconds, from SEED on, and watch slurmctld; SURGENT_SOAK_PLUGINS=off: without Surgent
+	@$(MAKE) --no-print-directory shims
+	SURGENT_SOAK_S='$(SOAK_S)' SURGENT_SOAK_SEED='$(SEED)' $(CARGO) test --test soak -- --ignored --nocapture
 
 check-packages: setup $(DIGITS) ## Install, upgrade and purge the Debian packages in a clean chroot; SUITE=trixie: in that of Debian 13
 	@packaging/setup packages

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! One step of one campaign, from the request to the last victim's return.
 
+use super::ahead::FreePlaces;
 use super::book::{Action, Asked, Campaign, Phase, Stance};
 use super::decision::{Decision, Listener};
 use super::eligibility::Refusal;
@@ -50,6 +51,8 @@ pub struct Advance<'a> {
     pub outlook: &'a Outlook<'a>,
     /// See above.
     pub ledger: &'a mut Ledger,
+    /// What of it was set aside for jobs that fit as things are.
+    pub free: &'a mut FreePlaces,
     /// What was logged already.
     pub said: &'a mut BTreeMap<JobId, String>,
     /// Where actions go.
@@ -226,7 +229,7 @@ impl<'a> Advance<'a> {
             {
                 self.say(campaign.urgent, notes::fits_meanwhile(campaign.urgent));
             }
-            party.reserve(self.ledger, &places);
+            self.free.set_aside(party, places, self.ledger);
             release(campaign, self.facts.now, self.actions);
             self.actions.push(Action::Nudge);
             return;

@@ -4,6 +4,7 @@
 mod audit;
 mod het;
 mod metrics;
+mod patience;
 mod setbacks;
 mod world;
 

@@ -5,10 +5,10 @@
 use crate::job::Job;
 use crate::rounds::damage;
 use crate::rounds::round::Round;
+use crate::rounds::settings;
 use crate::rounds::sight::{Account, Event, Sight};
-use crate::rounds::{leftovers, settings};
 use crate::slurm::{NODES, Slurm};
-use crate::support::{self, Outcome, finish};
+use crate::support::{self, Outcome, finish, leftovers};
 use crate::wire;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeSet;

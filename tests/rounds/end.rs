@@ -2,9 +2,8 @@
 //! The end of a round.
 
 use crate::field::Field;
-use crate::rounds::leftovers;
 use crate::rounds::sight::{QUIET_IN, is_over};
-use crate::support::{Cluster, Job, LIMIT, Outcome};
+use crate::support::{Job, LIMIT, Outcome, leftovers};
 
 /// Waits until the urgent job has had its due, every victim trains again or has ended as it may, and nothing is under way.
 pub fn wait_until_quiet(field: &Field<'_>) -> Outcome {
@@ -52,26 +51,7 @@ pub fn clear(field: &mut Field<'_>) -> Outcome {
         let states = cluster.ask("sinfo", &["-h", "-N", "-p", "all", "-o", "%T"])?;
         Ok(states.lines().all(|state| state == "idle"))
     })?;
-    let leaked = leaked_gpus(field.cluster)?;
+    let leaked = leftovers::leaked_gpus(field.cluster)?;
     field.remarks.extend(leaked);
-    field
-        .cluster
-        .wait_until("nothing to be left of the round", LIMIT, |cluster| {
-            let pid = cluster.controller_pid().map(|pid| pid.as_raw_nonzero().get());
-            let left = leftovers::left(cluster.folder(), pid);
-            match left.is_empty() {
-                true => Ok(Some(())),
-                false => Err(format!("left of the round: {}", left.join("; ")).into()),
-            }
-        })
-}
-
-/// GPUs that Slurm counts as used although no job is there any more. Surgent does not touch that count.
-fn leaked_gpus(cluster: &Cluster) -> Outcome<Vec<String>> {
-    let nodes = cluster.ask("scontrol", &["show", "node", "-d", "-o"])?;
-    let leaked = nodes.lines().filter(|node| !node.contains("GresUsed=gpu:0"));
-    let name = |node: &str| node.split(' ').next().unwrap_or_default().to_owned();
-    Ok(leaked
-        .map(|node| format!("Slurm counts GPUs of {} as used", name(node)))
-        .collect())
+    leftovers::wait_until_gone(field.cluster)
 }

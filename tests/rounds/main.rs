@@ -21,14 +21,13 @@ mod strike;
 mod victims;
 
 use rounds::fault::Fault;
-use rounds::tally;
 use site::Site;
-use support::Outcome;
+use support::{Outcome, tell};
 
 #[test]
 fn after_every_fault_all_is_well_again() -> Outcome {
     if std::env::var_os("SURGENT_NO_CLUSTER").is_some_and(|value| value == "1") {
-        tally::tell("skipped, for SURGENT_NO_CLUSTER=1 is set: the rounds of faults");
+        tell("skipped, for SURGENT_NO_CLUSTER=1 is set: the rounds of faults");
         return Ok(());
     }
     rounds::play(Fault::REAL, ("SURGENT_FAULT_CLUSTERS", 2), || {

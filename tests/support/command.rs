@@ -19,8 +19,15 @@ impl Cluster {
 
     /// The same as an ordinary user, for whom nothing has to be set up.
     pub fn command_as_nobody(&self, name: &str) -> Command {
+        self.command_as("nobody", "nogroup", name)
+    }
+
+    /// The same as any user of this machine, in one group.
+    pub fn command_as(&self, user: &str, group: &str, name: &str) -> Command {
         let mut command = self.command("setpriv");
-        command.args(["--reuid=nobody", "--regid=nogroup", "--clear-groups", "--", name]);
+        command
+            .args([&format!("--reuid={user}"), &format!("--regid={group}")])
+            .args(["--clear-groups", "--", name]);
         command
     }
 

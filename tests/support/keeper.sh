@@ -16,12 +16,8 @@ cd / || exit 1
 
 members() {
     printf '%s\n' "$folder" | grep -lzasFf - /proc/[0-9]*/environ /proc/[0-9]*/cmdline
-    # One process, and not one for each of the machine, of which a large cluster alone has thousands.
-    find /proc/[0-9]*/cwd -maxdepth 0 -printf '%p %l\n' 2>/dev/null | while IFS= read -r link; do
-        case ${link#* } in
-        "$folder" | "$folder"/*) echo "${link%% *}" ;;
-        esac
-    done
+    # One program for all processes: there may be thousands, of others.
+    find /proc/[0-9]*/cwd -maxdepth 0 \( -lname "$folder" -o -lname "$folder/*" \) 2>/dev/null
 }
 
 round=0

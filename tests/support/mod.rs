@@ -9,8 +9,10 @@ mod command;
 mod conf;
 mod failure;
 mod job;
+pub mod leftovers;
 mod log;
 pub mod places;
+mod runner;
 mod training;
 mod wait;
 
@@ -21,5 +23,6 @@ pub use conf::Preempt;
 pub use failure::{Failure, Outcome};
 pub use job::{Job, JobId};
 pub use log::LogLine;
+pub use runner::{number, tell};
 pub use training::{Event, STEPS_PER_EPOCH, Steps, Training};
 pub use wait::LIMIT;

@@ -3,7 +3,7 @@
 
 use super::Struck;
 use crate::field::Field;
-use crate::rounds::leftovers::processes;
+use crate::support::leftovers::processes;
 use crate::support::{JobId, LIMIT, Outcome};
 use crate::victims::Victim;
 use rustix::process::{Pid, Signal, kill_process};

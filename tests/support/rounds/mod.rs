@@ -4,12 +4,11 @@
 
 pub mod damage;
 pub mod fault;
-pub mod leftovers;
 pub mod round;
 pub mod sight;
 pub mod tally;
 
-use crate::support::Outcome;
+use crate::support::{Outcome, number, tell};
 use round::Round;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,7 +34,7 @@ pub fn play<Player: FnMut(&Round) -> Verdict>(
     let first_seed = number("SURGENT_FAULT_SEED", 40_000)?;
     let rounds = number("SURGENT_FAULT_ROUNDS", 25)?;
     let side_by_side = number(side_by_side, default)?.clamp(1, rounds.max(1));
-    tally::tell(&format!(
+    tell(&format!(
         "{rounds} rounds of faults from the seed {first_seed} on"
     ));
     let next = AtomicU64::new(0);
@@ -56,13 +55,4 @@ pub fn play<Player: FnMut(&Round) -> Verdict>(
         }
     });
     tally.close()
-}
-
-fn number(variable: &str, default: u64) -> Outcome<u64> {
-    match std::env::var(variable) {
-        Err(_) => Ok(default),
-        Ok(text) => text
-            .parse()
-            .map_err(|_| format!("{variable}={text:?} is no whole number").into()),
-    }
 }

@@ -2,10 +2,9 @@
 //! A round as it is seen from outside, and what must be true of it when all is over.
 
 use super::fault::Fault;
-use crate::support::{Job, JobId, Outcome};
+use crate::support::{Job, JobId, Outcome, leftovers};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -72,7 +71,10 @@ impl Sight {
     /// All of these.
     pub fn is_quiet(&self) -> Outcome {
         let unsettled = self.jobs.iter().filter_map(|job| self.unsettled(job));
-        let busy: Vec<String> = unsettled.chain(self.unserved()).chain(self.under_way()).collect();
+        let busy: Vec<String> = unsettled
+            .chain(self.unserved())
+            .chain(leftovers::plans(&self.state))
+            .collect();
         match busy.is_empty() {
             true => Ok(()),
             false => Err(format!("not quiet: {}", busy.join("; ")).into()),
@@ -119,23 +121,6 @@ impl Sight {
         let is_served = !states.is_empty() && states.iter().all(|state| *state == "COMPLETED");
         (!is_served && !forgotten && !self.fault.may_end_urgent() && !excused)
             .then(|| format!("the urgent job is {states:?}"))
-    }
-
-    /// Plans that Surgent is still in the middle of, by its state file.
-    fn under_way(&self) -> Option<String> {
-        let path = self.state.join("surgent.state");
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-            Err(error) => return Some(format!("{}: {error}", path.display())),
-        };
-        let state: Value = match serde_json::from_str(&text) {
-            Ok(state) => state,
-            Err(error) => return Some(format!("surgent.state: {error}")),
-        };
-        let campaigns = state["book"]["campaigns"].as_array();
-        let is_empty = campaigns.is_some_and(|campaigns| campaigns.is_empty());
-        (!is_empty).then(|| format!("plans in surgent.state: {}", state["book"]["campaigns"]))
     }
 
     /// Checks all that is to hold once it is quiet; what is remarkable about Slurm itself.

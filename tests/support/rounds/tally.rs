@@ -3,8 +3,7 @@
 
 use super::fault::Fault;
 use super::round::{Round, Step};
-use crate::support::Outcome;
-use std::io::Write as _;
+use crate::support::{Outcome, tell};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -114,10 +113,4 @@ fn summary(faults: &[Fault], entries: &[Entry], time: Duration) -> String {
         }
     }
     text
-}
-
-/// Prints a line even where the test passes, whose output by `println!` nobody would see.
-pub fn tell(text: &str) {
-    // Nobody to hear it is no reason to fail.
-    let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What must not be left: processes of jobs and commands, threads and children of slurmctld, files.
 
-use crate::support::JobId;
+use super::{Cluster, JobId, LIMIT, Outcome};
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
@@ -53,6 +54,45 @@ pub fn left(folder: &Path, controller: Option<i32>) -> Vec<String> {
     let named =
         processes.map(|process| format!("process {} {}", process.pid, process.command.replace('\0', " ")));
     named.collect()
+}
+
+/// Waits until nothing is left, no job being there any more.
+pub fn wait_until_gone(cluster: &Cluster) -> Outcome {
+    cluster.wait_until("nothing to be left of the jobs", LIMIT, |cluster| {
+        let pid = cluster.controller_pid().map(|pid| pid.as_raw_nonzero().get());
+        let left = left(cluster.folder(), pid);
+        match left.is_empty() {
+            true => Ok(Some(())),
+            false => Err(format!("left of the jobs: {}", left.join("; ")).into()),
+        }
+    })
+}
+
+/// Plans that Surgent is still in the middle of, by its state file in `state`.
+pub fn plans(state: &Path) -> Option<String> {
+    let path = state.join("surgent.state");
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => return Some(format!("{}: {error}", path.display())),
+    };
+    let state: Value = match serde_json::from_str(&text) {
+        Ok(state) => state,
+        Err(error) => return Some(format!("surgent.state: {error}")),
+    };
+    let campaigns = state["book"]["campaigns"].as_array();
+    let is_empty = campaigns.is_some_and(|campaigns| campaigns.is_empty());
+    (!is_empty).then(|| format!("plans in surgent.state: {}", state["book"]["campaigns"]))
+}
+
+/// GPUs that Slurm counts as used although no job is there any more. Surgent does not touch that count.
+pub fn leaked_gpus(cluster: &Cluster) -> Outcome<Vec<String>> {
+    let nodes = cluster.ask("scontrol", &["show", "node", "-d", "-o"])?;
+    let leaked = nodes.lines().filter(|node| !node.contains("GresUsed=gpu:0"));
+    let name = |node: &str| node.split(' ').next().unwrap_or_default().to_owned();
+    Ok(leaked
+        .map(|node| format!("Slurm counts GPUs of {} as used", name(node)))
+        .collect())
 }
 
 /// One planner, no command's thread, and no child of slurmctld but its own helper.
