@@ -2,7 +2,7 @@
 //! The end of a round.
 
 use crate::field::Field;
-use crate::rounds::sight::{QUIET_IN, is_over};
+use crate::rounds::sight::{QUIET_IN, is_over, is_urgent};
 use crate::support::{Job, LIMIT, Outcome, leftovers};
 
 /// Waits until the urgent job has had its due, every victim trains again or has ended as it may, and nothing is under way.
@@ -33,9 +33,9 @@ pub fn clear(field: &mut Field<'_>) -> Outcome {
         Ok(jobs)
     };
     for job in unfinished(field)? {
-        // Of an excused one there may be nobody left to see the sign to end.
+        // Of an excused one there may be nobody left to see the sign to end, and of an urgent one that Slurm takes for running.
         let is_excused = job.id().is_some_and(|id| field.excused.contains(&id));
-        if job.state() == "PENDING" || is_excused {
+        if job.state() == "PENDING" || is_excused || is_urgent(&job) {
             field.cluster.ask("scancel", &[job.get("JobId")])?;
         }
     }

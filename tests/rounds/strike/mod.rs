@@ -75,7 +75,11 @@ pub fn heal(field: &mut Field<'_>) -> Outcome {
         Fault::ClockForward | Fault::ClockBack => damage::set_clock(&folder, 0),
         Fault::MungeStopped => field.cluster.signal_daemon("munge.pid", Signal::CONT),
         Fault::MungeKilled => field.cluster.run_munge(),
-        Fault::SlurmdKilled | Fault::StepdKilled | Fault::NodeGone => nodes::bring_back(field),
+        Fault::SlurmdKilled | Fault::NodeGone => nodes::bring_back(field),
+        Fault::StepdKilled => {
+            nodes::bring_back(field)?;
+            nodes::give_up_excused(field)
+        }
         Fault::NodeDrained => nodes::resume(field),
         Fault::ReservationBegins => nodes::end_reservation(field),
         Fault::UrgentHeld => jobs::change_urgent(field, &["release"]).map(drop),

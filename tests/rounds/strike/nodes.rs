@@ -40,6 +40,14 @@ pub fn kill_stepd(field: &mut Field<'_>) -> Outcome<Struck> {
     Ok(Ok(()))
 }
 
+/// Slurm takes a job that is as young as these for running although its node says that it is not there. Its user ends it.
+pub fn give_up_excused(field: &mut Field<'_>) -> Outcome {
+    for job in &field.excused {
+        field.cluster.ask("scancel", &[&job.to_string()])?;
+    }
+    Ok(())
+}
+
 /// The node is gone with all that runs there, and an administrator says so.
 pub fn lose(field: &mut Field<'_>) -> Outcome<Struck> {
     let (victim, node) = target_node(field)?;

@@ -90,14 +90,16 @@ impl Sight {
         }
         let victim = self.victims.iter().find(|victim| Some(victim.id) == job.id());
         let Some(victim) = victim else {
-            return (!is_over(job)).then(|| format!("{name} is {state} ({})", job.get("Reason")));
+            return (!is_over(job) && !self.is_ghost(job))
+                .then(|| format!("{name} is {state} ({})", job.get("Reason")));
         };
         if self.excused.contains(&victim.id) || self.is_launched_twice(job) {
             let stays = is_over(job) || ["RUNNING", "PENDING"].contains(&state);
             return (!stays).then(|| format!("{name} is {state}"));
         }
         let trains = state == "RUNNING" && victim.is_up(job.restarts());
-        (!trains).then(|| {
+        let kept_off = job.get("Reason") == "Resources" && self.jobs.iter().any(|other| self.is_ghost(other));
+        (!trains && !kept_off).then(|| {
             format!(
                 "{name} is {state} ({}) since run {}, to start at {}",
                 job.get("Reason"),
@@ -113,9 +115,20 @@ impl Sight {
         job.get("Reason") == "launch_failed_requeued_held" && self.log.contains("Duplicate jobid on nodes")
     }
 
+    /// Slurm's own: with the slurmctld that was killed it has forgotten that this urgent job had ended, and keeps its nodes from
+    /// all others.
+    fn is_ghost(&self, job: &Job) -> bool {
+        let last = |words: &str| self.log.rfind(&format!("{words} JobId={} ", job.get("JobId")));
+        let started = last("Allocate").max(last("_start_job: Started"));
+        is_urgent(job)
+            && job.state() == "RUNNING"
+            && self.fault.makes_slurm_forget()
+            && last("_job_complete:") > started
+    }
+
     fn unserved(&self) -> Option<String> {
         let parts = self.jobs.iter().filter(|job| is_urgent(job));
-        let states: Vec<&str> = parts.map(Job::state).collect();
+        let states: Vec<&str> = parts.filter(|job| !self.is_ghost(job)).map(Job::state).collect();
         let forgotten = states.is_empty() && self.fault.makes_slurm_forget();
         let excused = self.urgent.iter().any(|id| self.excused.contains(id));
         let is_served = !states.is_empty() && states.iter().all(|state| *state == "COMPLETED");
@@ -184,7 +197,7 @@ impl Sight {
     }
 }
 
-fn is_urgent(job: &Job) -> bool {
+pub fn is_urgent(job: &Job) -> bool {
     job.get("JobName").ends_with("-urgent")
 }
 
