@@ -12,10 +12,12 @@ FAULTS := target/plugins-faults
 # What check-cluster runs on, and which of its tests.
 SLURM_RELEASE ?= native
 TESTS ?=
-# How many rounds check-faults plays, from which seed on, and on how many clusters at a time.
+# How many rounds check-faults plays on each of the two, from which seed on, and on how many clusters and fake hosts at a time.
+# The seed is that of soak, too.
 ROUNDS ?= 1000
 SEED ?= $(shell date +%s)
 CLUSTERS ?= 2
+HOSTS ?= 20
 # Where the traces of docs/evaluation.md are.
 TRACES ?= ../shared/traces
 # The Debian release that check-packages tries: this machine's own, or one named here.
@@ -27,8 +29,8 @@ FRAMEWORKS := packaging/python/tests/frameworks
 CLUSTER_TESTS = $(CARGO) test --no-run --test cluster --message-format=json-render-diagnostics | \
 	jq -r 'select(.target.name == "cluster").executable | strings' | grep .
 
-.PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-faults check-packages check-frameworks keras test lint \
-	faults bench bench-cluster bench-submit evaluation check-memory check-asan check-miri check-valgrind fuzz clean FORCE
+.PHONY: help setup build demo check check-cluster cluster-native cluster-in-chroot check-faults soak check-packages check-frameworks keras test lint \
+	faults bench bench-cluster bench-submit bench-latency bench-scale evaluation check-memory check-asan check-miri check-valgrind fuzz clean FORCE
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
 		sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
@@ -61,6 +63,14 @@ bench-cluster: setup ## Measure looks at a real slurmctld with 10,000 nodes, in 
 bench-submit: setup ## Compare what submissions take a real slurmctld with nothing, job_submit/lua and Surgent
 	@$(MAKE) --no-print-directory shims
 	$(CARGO) bench --bench submit
+
+bench-latency: setup ## Compare how urgent jobs start with Surgent and with preempt/qos, on real clusters, in half an hour
+	@$(MAKE) --no-print-directory shims $(DIGITS)
+	$(CARGO) bench --bench latency
+
+bench-scale: setup ## Compare a real slurmctld with 300 slurmd, its cluster full: no preemption, Slurm's and Surgent's, in about half an hour
+	@$(MAKE) --no-print-directory shims
+	$(CARGO) bench --bench scale
 
 evaluation: ## Print the tables of docs/evaluation.md from the traces in the folder TRACES, in less than a minute
 	SURGENT_TRACES='$(TRACES)' $(CARGO) bench --bench evaluation
@@ -126,11 +136,18 @@ test: shims faults $(DIGITS) ## Run the tests without the other checks
 cluster-native: shims faults $(DIGITS)
 	@CARGO='$(CARGO)' tests/suite --test cluster -- --test-threads=2 $(TESTS)
 
-# Rounds, each from its own seed: the first, which is the time unless it is given, and those that follow it.
-check-faults: setup ## Let ROUNDS=1000 faults strike a real Slurm in the middle of everything, from SEED on, on CLUSTERS=2 at a time
+# Rounds, each from its own seed: the first, which is the time unless it is given, and those that follow it. Those on the fake
+# host take minutes, and come first.
+check-faults: setup ## Let ROUNDS=1000 faults strike in the middle of everything, from SEED on: on HOSTS=20 fake hosts and on CLUSTERS=2 real ones
 	@$(MAKE) --no-print-directory shims
-	SURGENT_FAULT_ROUNDS='$(ROUNDS)' SURGENT_FAULT_CLUSTERS='$(CLUSTERS)' SURGENT_FAULT_SEED='$(SEED)' \
-		$(CARGO) test --test rounds -- --nocapture
+	SURGENT_FAULT_ROUNDS='$(ROUNDS)' SURGENT_FAULT_CLUSTERS='$(CLUSTERS)' SURGENT_FAULT_HOSTS='$(HOSTS)' SURGENT_FAULT_SEED='$(SEED)' \
+		$(CARGO) test --no-fail-fast --test fake_rounds --test rounds -- --nocapture
+
+# How long, after three minutes to warm up and until all has ended; in the end it says what to think of the figures.
+SOAK_S ?= 3600
+soak: setup ## Submit at random for SOAK_S=3600 seconds, from SEED on, and watch slurmctld; SURGENT_SOAK_PLUGINS=off: without Surgent
+	@$(MAKE) --no-print-directory shims
+	SURGENT_SOAK_S='$(SOAK_S)' SURGENT_SOAK_SEED='$(SEED)' $(CARGO) test --test soak -- --ignored --nocapture
 
 check-packages: setup $(DIGITS) ## Install, upgrade and purge the Debian packages in a clean chroot; SUITE=trixie: in that of Debian 13
 	@packaging/setup packages

@@ -54,6 +54,7 @@ typedef struct surgent_gres {
 #define SURGENT_NODE_COMPLETING 0x04u /* an ended job is still being cleaned up */
 #define SURGENT_NODE_RESERVED 0x08u   /* in a maintenance or other reservation now */
 #define SURGENT_NODE_POWERING_DOWN 0x10u
+#define SURGENT_NODE_IDLE 0x20u /* by Slurm's own count no job is on it */
 
 /* One node as the scheduler sees it. */
 typedef struct surgent_node_view {
@@ -223,6 +224,8 @@ typedef struct surgent_sink {
 	uint64_t divide_for_ns;
 	void *context;
 	void (*node)(void *context, const surgent_node_view_t *node);
+	/* Whether this pending job is wanted at all. There may be very many, of which nearly none is. */
+	bool (*concerns)(void *context, uint32_t job_id, const char *admin_comment);
 	/* Whether the request_* fields and choices of this pending job are wanted; they are a lot of work. */
 	bool (*wants_request)(void *context, const surgent_job_view_t *job);
 	void (*job)(void *context, const surgent_job_view_t *job);
@@ -261,8 +264,8 @@ typedef struct surgent_host {
 	 * What was given and not forgotten is of the last hold of the locks: the nodes, the jobs that wait or have ended, and
 	 * which jobs run, in which state, since when and with what. What else is said of a running job (texts, limits, how
 	 * it may be stopped) may be of an earlier hold of the same look.
-	 * Jobs that matter: all that run, are suspended or completing, the pending ones that have a comment, and urgent
-	 * ones that have ended.
+	 * Jobs that matter: all that run, are suspended or completing, the pending ones that have a comment and concern the
+	 * sink, and urgent ones that have ended.
 	 */
 	int (*snapshot)(const surgent_sink_t *sink);
 	/* Has Slurm's scheduler look at the head of its queue at once. Only from a thread that holds no Slurm lock. */

@@ -236,8 +236,9 @@ fn a_watch_that_goes_into_a_pipe_prints_one_after_the_other_until_it_is_ended() 
 /// Runs it on a terminal of its own, presses `keys` once it has drawn, and gives what it wrote there.
 fn on_terminal(keys: &[u8]) -> (Option<i32>, String) {
     let program = env!("CARGO_BIN_EXE_surgent");
+    // Ctrl-C is for the shell, too.
     let line = format!(
-        "stty rows 12 cols 90; '{program}' status --snapshot '{EXAMPLE}' --watch 3600; echo ended $?; stty -a"
+        "trap : INT; stty rows 12 cols 90; '{program}' status --snapshot '{EXAMPLE}' --watch 3600; echo ended $?; stty -a"
     );
     let mut child = Command::new("script")
         .args(["-qfec", &line, "/dev/null"])

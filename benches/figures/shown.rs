@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Reading what squeue and scontrol print of a large cluster.
 
+#[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../../tests/show/printer.rs"]
 mod printer;
 

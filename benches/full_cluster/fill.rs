@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A full cluster.
 
+use crate::common::wait_until_started;
 use crate::support::{Cluster, LIMIT, Outcome};
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
 
 /// Jobs on each node.
 const JOBS_PER_NODE: u32 = 4;
 /// Slurm starts a job the sooner the fewer nodes its partition has.
 const NODES_PER_PARTITION: u32 = 100;
-/// Filling ends in failure where no job was started for so long.
-const STUCK: Duration = Duration::from_secs(300);
 
 /// While it is filled, Slurm need not ask of every job whether it would make way. These lines are then taken away.
 const WITHOUT_PREEMPTION: &str = "PreemptType=preempt/none\nPreemptMode=OFF\n";
@@ -97,39 +95,9 @@ pub fn full(size: Size, interrupted: Arc<AtomicBool>) -> Outcome<Cluster> {
         ];
         cluster.ask("sbatch", &[&job[..], &rest[..]].concat())?;
     }
-    wait_until_full(&cluster, size)?;
+    wait_until_started(&cluster, size.jobs())?;
     with_preemption(&mut cluster)?;
     Ok(cluster)
-}
-
-fn wait_until_full(cluster: &Cluster, size: Size) -> Outcome {
-    let mut before = 0;
-    let mut progress = Instant::now();
-    loop {
-        let started = started(cluster)?;
-        println!("{started} of {} jobs have their node.", size.jobs());
-        if started >= size.jobs() {
-            return Ok(());
-        }
-        if started > before {
-            (before, progress) = (started, Instant::now());
-        } else if progress.elapsed() > STUCK {
-            return Err(cluster.with_logs("Slurm does not start the other jobs.".to_owned()));
-        }
-        // Ends early, and in failure, only if somebody interrupts it.
-        let pause = Instant::now();
-        cluster.wait_for("more jobs to start", LIMIT, |_| {
-            Ok(pause.elapsed() > Duration::from_secs(10))
-        })?;
-    }
-}
-
-/// Jobs that were started since slurmctld was.
-fn started(cluster: &Cluster) -> Outcome<u32> {
-    let answer = cluster.ask("sdiag", &[])?;
-    let number = answer.lines().find_map(|line| line.strip_prefix("Jobs started:"));
-    let number = number.and_then(|number| number.trim().parse().ok());
-    number.ok_or_else(|| format!("sdiag does not say how many jobs were started:\n{answer}").into())
 }
 
 /// Starts slurmctld anew with Surgent's preemption.

@@ -8,47 +8,24 @@
 #[allow(dead_code, unused_imports, reason = "the cluster tests use the rest")]
 mod support;
 
+#[path = "../common/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the other benches use the rest")]
+mod common;
+
 mod figures;
 mod fill;
 
+use common::number;
 use fill::Size;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use support::Outcome;
 
 fn main() -> ExitCode {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        if let Err(error) = signal_hook::flag::register(signal, Arc::clone(&interrupted)) {
-            eprintln!("bench-cluster: signals cannot be handled: {error}");
-            return ExitCode::FAILURE;
-        }
-    }
-    match run(interrupted) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("bench-cluster: {failure}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run(interrupted: Arc<AtomicBool>) -> Outcome {
-    let size = Size {
-        nodes: number("SURGENT_BENCH_NODES", 10_000)?,
-    };
-    let looks = number("SURGENT_BENCH_LOOKS", 30)?;
-    let cluster = fill::full(size, interrupted)?;
-    figures::print(&cluster, size, looks)
-}
-
-fn number(variable: &str, default: u32) -> Outcome<u32> {
-    match std::env::var(variable) {
-        Err(_) => Ok(default),
-        Ok(text) => {
-            let number = text.parse().ok().filter(|number| *number > 0);
-            number.ok_or_else(|| format!("{variable}={text:?} is not a number above 0").into())
-        }
-    }
+    common::run("bench-cluster", |interrupted| {
+        let size = Size {
+            nodes: number("SURGENT_BENCH_NODES", 10_000)?,
+        };
+        let looks = number("SURGENT_BENCH_LOOKS", 30)?;
+        let cluster = fill::full(size, interrupted)?;
+        figures::print(&cluster, size, looks)
+    })
 }

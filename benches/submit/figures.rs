@@ -1,56 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What slurmctld says that submissions took it.
 
+use crate::common::{Rpc, after, quantile};
 use crate::support::{Cluster, Outcome};
-use std::ops::{Add, Sub};
-
-/// Submissions, and what they took by sdiag.
-#[derive(Clone, Copy, Default)]
-pub struct Spent {
-    submissions: u64,
-    total_us: u64,
-}
-
-impl Add for Spent {
-    type Output = Self;
-
-    fn add(self, more: Self) -> Self {
-        Self {
-            submissions: self.submissions + more.submissions,
-            total_us: self.total_us + more.total_us,
-        }
-    }
-}
-
-impl Sub for Spent {
-    type Output = Self;
-
-    fn sub(self, earlier: Self) -> Self {
-        Self {
-            submissions: self.submissions - earlier.submissions,
-            total_us: self.total_us - earlier.total_us,
-        }
-    }
-}
-
-/// What sdiag says since slurmctld was started.
-pub fn spent(cluster: &Cluster) -> Outcome<Spent> {
-    let answer = cluster.ask("sdiag", &[])?;
-    // REQUEST_SUBMIT_BATCH_JOB ( 4003) count:5 ave_time:567 total_time:2839
-    let Some(line) = answer
-        .lines()
-        .find(|line| line.contains("REQUEST_SUBMIT_BATCH_JOB "))
-    else {
-        return Ok(Spent::default());
-    };
-    match (after(line, "count:"), after(line, "total_time:")) {
-        (Some(submissions), Some(total_us)) => Ok(Spent {
-            submissions,
-            total_us,
-        }),
-        _ => Err(format!("sdiag does not say what submissions took: {line}").into()),
-    }
-}
 
 /// What was seen of one cluster, in microseconds, by kind.
 pub struct Seen {
@@ -63,7 +15,7 @@ pub struct Seen {
 
 impl Seen {
     /// `of_each` jobs of each kind were submitted in turn, from the first job on.
-    pub fn read(name: &'static str, cluster: &Cluster, spent: &[Spent], of_each: usize) -> Outcome<Self> {
+    pub fn read(name: &'static str, cluster: &Cluster, spent: &[Rpc], of_each: usize) -> Outcome<Self> {
         let mut taken_us = vec![Vec::new(); spent.len()];
         for line in cluster.log() {
             // _slurm_rpc_submit_batch_job: JobId=1 InitPrio=0 usec=403
@@ -79,21 +31,13 @@ impl Seen {
             );
         }
         taken_us.iter_mut().for_each(|of_kind| of_kind.sort_unstable());
-        let average_us = spent
-            .iter()
-            .map(|spent| spent.total_us as f64 / spent.submissions as f64);
+        let average_us = spent.iter().map(|spent| spent.average_us());
         Ok(Self {
             name,
             average_us: average_us.collect(),
             taken_us,
         })
     }
-}
-
-/// The number behind `name`.
-fn after(line: &str, name: &str) -> Option<u64> {
-    let value = line.split_whitespace().find_map(|word| word.strip_prefix(name))?;
-    value.parse().ok()
 }
 
 /// All clusters side by side; the first is what the others are compared with.
@@ -119,9 +63,4 @@ pub fn print<const N: usize>(seen: &[Seen], kinds: [&str; N]) {
             );
         }
     }
-}
-
-/// So many quarters through sorted values.
-fn quantile(sorted: &[u64], quarters: usize) -> u64 {
-    sorted[(sorted.len() - 1) * quarters / 4]
 }

@@ -9,11 +9,17 @@
 #[allow(dead_code, unused_imports, reason = "the cluster tests use the rest")]
 mod support;
 
+#[path = "../common/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the other benches use the rest")]
+mod common;
+
 mod figures;
 
-use figures::{Seen, Spent};
-use std::env;
+use common::{Rpc, Sdiag, number};
+use figures::Seen;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use support::{Cluster, Outcome, Preempt};
 
 /// What jobs are, and what their comments say. Urgent ones come last: while they wait the planner looks at them.
@@ -30,22 +36,17 @@ struct Contender {
     name: &'static str,
     cluster: Cluster,
     /// By kind.
-    spent: [Spent; KINDS.len()],
+    spent: [Rpc; KINDS.len()],
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("bench-submit: {failure}");
-            ExitCode::FAILURE
-        }
-    }
+    common::run("bench-submit", run)
 }
 
-fn run() -> Outcome {
-    let rounds = rounds()?;
+fn run(interrupted: Arc<AtomicBool>) -> Outcome {
+    let rounds = number("SURGENT_BENCH_ROUNDS", 60)? as usize;
     println!("Starting four clusters.");
+    let contender = |name, plugins, preempt| contender(name, plugins, preempt, Arc::clone(&interrupted));
     let mut contenders = [
         contender("nothing", "# no plugin", Preempt::Nothing)?,
         contender("lua", "JobSubmitPlugins=lua", Preempt::Nothing)?,
@@ -65,6 +66,9 @@ fn run() -> Outcome {
         // Each is the first as often as the others.
         for turn in 0..contenders.len() {
             let at = (round + turn) % contenders.len();
+            if interrupted.load(Ordering::Relaxed) {
+                return Err("interrupted".into());
+            }
             submit(&mut contenders[at])?;
         }
     }
@@ -76,13 +80,19 @@ fn run() -> Outcome {
     Ok(())
 }
 
-fn contender(name: &'static str, plugins: &str, preempt: Preempt) -> Outcome<Contender> {
+fn contender(
+    name: &'static str,
+    plugins: &str,
+    preempt: Preempt,
+    interrupted: Arc<AtomicBool>,
+) -> Outcome<Contender> {
     // Nothing else is to be done meanwhile: the jobs are held, and backfill does not look.
     let cluster = Cluster::builder()
         .preempt(preempt)
         .conf(plugins)
         .conf("SchedulerParameters=bf_interval=3600")
         .file("job_submit.lua", include_str!("job_submit.lua"))
+        .interrupted_by(interrupted)
         .start()?;
     Ok(Contender {
         name,
@@ -96,25 +106,19 @@ fn submit(contender: &mut Contender) -> Outcome {
     let cluster = &contender.cluster;
     for ((_, comment), spent) in KINDS.iter().zip(&mut contender.spent) {
         let comment = format!("--comment={comment}");
-        let before = figures::spent(cluster)?;
+        let before = submissions(cluster)?;
         for _ in 0..OF_EACH {
             cluster.ask(
                 "sbatch",
                 &["--hold", &comment, "-o", "/dev/null", "--wrap", "true"],
             )?;
         }
-        *spent = *spent + (figures::spent(cluster)? - before);
+        *spent = *spent + (submissions(cluster)? - before);
     }
     cluster.ask("scancel", &["--state=PENDING"]).map(drop)
 }
 
-fn rounds() -> Outcome<usize> {
-    const VARIABLE: &str = "SURGENT_BENCH_ROUNDS";
-    match env::var(VARIABLE) {
-        Err(_) => Ok(60),
-        Ok(text) => {
-            let number = text.parse().ok().filter(|number| *number > 0);
-            number.ok_or_else(|| format!("{VARIABLE}={text:?} is not a number above 0").into())
-        }
-    }
+/// All submissions since slurmctld was started.
+fn submissions(cluster: &Cluster) -> Outcome<Rpc> {
+    Sdiag::ask(cluster)?.rpc("REQUEST_SUBMIT_BATCH_JOB")
 }

@@ -6,6 +6,7 @@
 
 use super::core::{Core, Host};
 use super::logger::printable;
+use crate::policy::advance::RESTART_AFTER_S;
 use crate::policy::book::Action;
 use crate::policy::directives::{SaveSignal, Urgency};
 use crate::policy::facts::Facts;
@@ -257,8 +258,17 @@ impl<'a> Runner<'a> {
             Ending::of(job, squeue.as_os_str(), &self.environment, bounds)
         })?;
         if let Some(ending) = ending.filter(Ending::is_of_a_kill) {
-            self.run(&self.scontrol, &["requeue".into(), ending.address.into()])?;
+            let requeue = ["requeue".into(), OsString::from(&ending.address)];
+            self.run(&self.scontrol, &requeue)?;
             log::info!("{}", notes::revived(job));
+            // Its record may be of before the request, so that nobody would restore it.
+            let restart_in_s = RESTART_AFTER_S.0.ceil();
+            let start = [
+                "update".into(),
+                format!("JobId={}", ending.address).into(),
+                format!("StartTime=now+{restart_in_s}").into(),
+            ];
+            self.run(&self.scontrol, &start)?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! One step of one campaign, from the request to the last victim's return.
 
+use super::ahead::FreePlaces;
 use super::book::{Action, Asked, Campaign, Phase, Stance};
 use super::decision::{Decision, Listener};
 use super::eligibility::Refusal;
@@ -50,6 +51,8 @@ pub struct Advance<'a> {
     pub outlook: &'a Outlook<'a>,
     /// See above.
     pub ledger: &'a mut Ledger,
+    /// What of it was set aside for jobs that fit as things are.
+    pub free: &'a mut FreePlaces,
     /// What was logged already.
     pub said: &'a mut BTreeMap<JobId, String>,
     /// Where actions go.
@@ -129,6 +132,7 @@ impl<'a> Advance<'a> {
     pub fn campaign(&mut self, campaign: &mut Campaign, barred: BTreeMap<JobId, Refusal>) {
         self.note_saves(campaign);
         self.note_ends(campaign);
+        self.requeue_forgotten(campaign);
         let party = self.parties.iter().find(|party| party.id() == campaign.urgent);
         match (party, campaign.phase) {
             // Slurm may name any reason while it clears the nodes; only time tells then.
@@ -156,7 +160,7 @@ impl<'a> Advance<'a> {
             let Some(job) = same_run(self.facts, asked) else {
                 continue;
             };
-            asked.was_behind_gate = false;
+            asked.was_behind_gate &= job.traits.forgotten;
             if asked.saved.is_none()
                 && let Some(saved) = asked.saved_by(job)
             {
@@ -173,6 +177,30 @@ impl<'a> Advance<'a> {
             let job = self.facts.job(asked.job);
             if job.is_none_or(|job| job.start != asked.start) {
                 asked.gone = Some(self.facts.now);
+            }
+        }
+    }
+
+    /// Those whom Slurm had stopped when slurmctld ended, and of whom it does not know that any more.
+    fn requeue_forgotten(&mut self, campaign: &mut Campaign) {
+        let (facts, now) = (self.facts, self.facts.now);
+        let victims = campaign.victims.iter_mut();
+        for asked in victims.filter(|asked| is_forgotten(facts, asked)) {
+            // Not on the first sight of it: slurmctld has just started.
+            let seen = *asked.tried.get_or_insert(now);
+            let recorded = facts
+                .job(asked.job)
+                .is_some_and(|job| shows_request(job, asked, campaign.urgent));
+            if !recorded {
+                // Slurm may have forgotten that, too; without it nobody would give the job its place back.
+                let signal = None;
+                self.actions.push(Asked { signal, ..*asked }.ask(campaign.urgent));
+            } else if now - seen >= ASK_AGAIN_S {
+                asked.tried = Some(now);
+                self.actions.push(Action::Say(notes::forgotten(asked.job)));
+                self.actions.push(Action::Requeue {
+                    jobs: vec![asked.job],
+                });
             }
         }
     }
@@ -201,7 +229,7 @@ impl<'a> Advance<'a> {
             {
                 self.say(campaign.urgent, notes::fits_meanwhile(campaign.urgent));
             }
-            party.reserve(self.ledger, &places);
+            self.free.set_aside(party, places, self.ledger);
             release(campaign, self.facts.now, self.actions);
             self.actions.push(Action::Nudge);
             return;
@@ -474,7 +502,7 @@ impl<'a> Advance<'a> {
                     .is_some_and(|record| record.ask == Some(urgent));
                 let same_run = job.start == asked.start;
                 return match (recorded, same_run) {
-                    (_, true) if job.traits.completing => true,
+                    (_, true) if job.traits.completing || is_forgotten(facts, asked) => true,
                     (true, true) if let_off => {
                         actions.push(Action::CallOff {
                             job: asked.job,
@@ -516,6 +544,12 @@ impl<'a> Advance<'a> {
             }
         });
     }
+}
+
+/// Whether Slurm had stopped it, and does not know that any more.
+fn is_forgotten(facts: &Facts, asked: &Asked) -> bool {
+    let forgotten = same_run(facts, asked).is_some_and(|job| job.traits.forgotten);
+    forgotten && asked.interrupted && asked.ready()
 }
 
 /// Whether a victim that has ended may have been ended by Slurm all the same; then it is looked at more closely.

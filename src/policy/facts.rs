@@ -117,6 +117,10 @@ pub struct JobTraits {
     pub whole_node: bool,
     /// It is being cleaned up.
     pub completing: bool,
+    /// It runs, by its own state, on a node that is idle by the node's. So it has ended, and Slurm will not notice before its
+    /// time limit: the slurmctld that knew of the end was killed before it had written that down, and to its successor the
+    /// node said only that it had cleaned up.
+    pub forgotten: bool,
     /// Its nodes are being made ready.
     pub configuring: bool,
     /// It is suspended.

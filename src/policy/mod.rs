@@ -8,6 +8,7 @@
 pub mod admission;
 pub mod adopt;
 pub mod advance;
+mod ahead;
 pub mod audit;
 pub mod belief;
 pub mod book;

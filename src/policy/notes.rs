@@ -234,6 +234,11 @@ pub fn revived(job: JobId) -> String {
     format!("job {job} was stopped when slurmctld ended, and taken for one that had failed; it is requeued")
 }
 
+/// Slurm stopped a victim, and a crash made it forget that.
+pub fn forgotten(job: JobId) -> String {
+    format!("job {job} was stopped when slurmctld ended, and taken for running still; it is requeued")
+}
+
 /// A request was taken back.
 pub fn called_off(job: JobId) -> String {
     format!("job {job} need not make way any more")

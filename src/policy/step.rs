@@ -7,13 +7,14 @@
 use super::admission::urgent_priority;
 use super::adopt::adopt;
 use super::advance::{Advance, GIVEN_UP_S, RELEASING_MAX_S, RESTART_AFTER_S, behind_gate, release, say};
+use super::ahead::{Ahead, FreePlaces, is_untested};
 use super::book::{Action, Asked, Book, Campaign, Fitting, Phase, Promotion};
 use super::decision::{Decision, Listener};
 use super::directives::Urgency;
 use super::eligibility::Refusal;
-use super::facts::Facts;
+use super::facts::{Facts, WaitingJob};
 use super::fit::Ledger;
-use super::het::{is_as_it_was, start_max_s, untested_max_s};
+use super::het::{is_as_it_was, start_max_s};
 use super::ids::{JobId, NodeIndex};
 use super::notes;
 use super::outlook::Outlook;
@@ -25,7 +26,7 @@ use super::units::{Seconds, UnixTime};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Of one array at most so many tasks are planned for at a time.
-const TASKS_MAX: usize = 64;
+pub(super) const TASKS_MAX: usize = 64;
 /// While an urgent job fits, the scheduler is nudged this often.
 const NUDGE_EVERY_S: Seconds = Seconds(2.0);
 /// Slurm may have its own mind about a job's priority; it is told again no sooner than after this.
@@ -67,7 +68,10 @@ pub fn step_and_tell(
         (queue_position(facts, campaign.urgent), !leaving)
     });
     let being_served = being_served(book, &parties, facts.now, settings);
+    let (mut ahead, mut free) = (Ahead::new(book, &parties, facts.now), FreePlaces::default());
     for at in 0..book.campaigns.len() {
+        let position = queue_position(facts, book.campaigns[at].urgent);
+        ahead.set_aside(&book.campaigns[at], position, &mut ledger, &mut free);
         let barred = claimed(&book.campaigns, Some(at));
         let mut advance = Advance {
             facts,
@@ -77,6 +81,7 @@ pub fn step_and_tell(
             settings,
             outlook: &outlook,
             ledger: &mut ledger,
+            free: &mut free,
             said: &mut book.said,
             actions: &mut actions,
             listener: &mut *listener,
@@ -87,7 +92,15 @@ pub fn step_and_tell(
         .retain(|campaign| !is_over(campaign, &parties, facts.now));
 
     if settings.mode != Mode::Off {
-        begin(book, &outlook, &parties, &mut ledger, &mut actions, listener);
+        begin(
+            book,
+            &outlook,
+            &parties,
+            free,
+            &mut ledger,
+            &mut actions,
+            listener,
+        );
     }
     forget_gone(book, facts);
     book.restart_after = book
@@ -191,6 +204,7 @@ fn begin(
     book: &mut Book,
     outlook: &Outlook<'_>,
     parties: &[Party<'_>],
+    mut free: FreePlaces,
     ledger: &mut Ledger,
     actions: &mut Vec<Action>,
     listener: &mut Listener<'_>,
@@ -219,7 +233,7 @@ fn begin(
         if hopeless == Some(id) {
             continue;
         }
-        if !urgent.is_tested() && facts.now - urgent.submit() < untested_max_s(urgent) {
+        if is_untested(urgent, facts.now) {
             hurry(book, urgent, facts, settings, actions);
             continue;
         }
@@ -228,7 +242,13 @@ fn begin(
             patience_over: facts.now - urgent.submit() > settings.urgent.patience_s,
             ..Constraints::default()
         };
-        let outcome = urgent.plan(outlook, ledger, &constraints);
+        let set_aside_before = free.take(id);
+        let outcome = match &set_aside_before {
+            Some(places) => Outcome::Fits {
+                nodes: places.concat(),
+            },
+            None => urgent.plan(outlook, ledger, &constraints),
+        };
         listener(Decision {
             urgent: id,
             outcome: &outcome,
@@ -250,6 +270,9 @@ fn begin(
             say(&mut book.said, actions, id, sentence);
         }
         match &outcome {
+            Outcome::Fits { .. } if set_aside_before.is_some() => {
+                hurry(book, urgent, facts, settings, actions);
+            }
             Outcome::Fits { nodes } => {
                 // A heterogeneous job's are not told apart there.
                 let places = match urgent.is_het() {
@@ -352,14 +375,15 @@ fn hurry(book: &mut Book, urgent: &Party<'_>, facts: &Facts, settings: &Settings
 }
 
 /// Puts urgent jobs where they belong at the head of the queue. What their victims leave would else go to whoever stands
-/// before them.
+/// before them; and where that one does not fit, Slurm's main scheduler looks at nobody behind it in its partition.
 fn promote(book: &mut Book, facts: &Facts, settings: &Settings, actions: &mut Vec<Action>) {
     for job in &facts.waiting {
         let gate_open = book
             .campaigns
             .iter()
             .any(|campaign| campaign.urgent == job.id && matches!(campaign.phase, Phase::Open { .. }));
-        let place = queue::place(job, gate_open, facts.now, settings);
+        let held_up = gate_open && has_somebody_before(facts, job);
+        let place = queue::place(job, held_up, facts.now, settings);
         if job.blocked || job.priority >= place {
             continue;
         }
@@ -378,6 +402,13 @@ fn promote(book: &mut Book, facts: &Facts, settings: &Settings, actions: &mut Ve
             });
         }
     }
+}
+
+/// Whether another job that may start stands before this one.
+fn has_somebody_before(facts: &Facts, job: &WaitingJob) -> bool {
+    let place = |job: &WaitingJob| (std::cmp::Reverse(job.priority), job.id);
+    let mut others = facts.waiting.iter().filter(|other| !other.blocked);
+    others.any(|other| place(other) < place(job))
 }
 
 fn forget_gone(book: &mut Book, facts: &Facts) {

@@ -29,12 +29,13 @@ static bool has_text(const char *text)
 }
 
 /* Of a job that holds nothing. */
-static bool matters(const job_record_t *job)
+static bool matters(const surgent_look_t *look, const job_record_t *job)
 {
 	if (job->job_state & JOB_COMPLETING)
 		return true;
 	if (surgent_view_state(job) == SURGENT_STATE_PENDING)
-		return has_text(job->comment) || has_text(job->admin_comment);
+		return (has_text(job->comment) || has_text(job->admin_comment)) &&
+		       look->sink->concerns(look->sink->context, SURGENT_JOB_ID(job), job->admin_comment);
 	return surgent_view_is_urgent(job);
 }
 
@@ -137,7 +138,7 @@ static bool walk_group(walk_t *walk, job_record_t **group, size_t count)
 		    !SURGENT_FITS_OR_NULL(SURGENT_RESOURCES, job->job_resrcs))
 			return fail(look, SURGENT_SNAPSHOT_BAD_LAYOUT);
 		if (!surgent_view_holds(job)) {
-			if (matters(job))
+			if (matters(look, job))
 				walk->jobs[walk->later_count++] = job;
 		} else if (!is_copied(look, job)) {
 			walk->to_copy[to_copy_count++] = job;

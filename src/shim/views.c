@@ -207,6 +207,8 @@ static uint32_t node_flags(uint32_t state)
 	/* One that is powered down, or powering up, is given to jobs. */
 	if (state & (NODE_STATE_POWERING_DOWN | NODE_STATE_POWER_DOWN))
 		flags |= SURGENT_NODE_POWERING_DOWN;
+	if (base == NODE_STATE_IDLE)
+		flags |= SURGENT_NODE_IDLE;
 	return flags;
 }
 

@@ -4,6 +4,7 @@
 mod audit;
 mod het;
 mod metrics;
+mod patience;
 mod setbacks;
 mod world;
 
@@ -190,6 +191,33 @@ fn who_was_stopped_when_slurmctld_was_killed_comes_back() {
             world.position(&format!("revive {victim}"));
             world.position(&format!("restore {victim}"));
         }
+        assert_well(&world);
+    }
+}
+
+#[test]
+fn who_was_stopped_and_runs_on_in_the_eyes_of_the_next_slurmctld_comes_back() {
+    // The urgent job is still there afterwards, or its user cancels it.
+    for waits in [true, false] {
+        let mut world = full_cluster();
+        let mut before = world.jobs.clone();
+        while !world.happened("start 9") {
+            before.clone_from(&world.jobs);
+            world.tick();
+        }
+        let started = world.position("start 9");
+        world.crash_with_ends_unwritten(before);
+        if !waits {
+            world.cancel(9);
+        }
+        world.run(60);
+        for victim in [1, 2] {
+            world.position(&format!("requeue {victim} by command"));
+            world.position(&format!("restore {victim}"));
+        }
+        let later = world.events.iter().skip(started + 1);
+        let starts = later.filter(|event| *event == "start 9");
+        assert_eq!(starts.count(), usize::from(waits), "{:?}", world.events);
         assert_well(&world);
     }
 }

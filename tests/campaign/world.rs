@@ -51,6 +51,8 @@ pub struct Job {
     saving_until: Option<i64>,
     /// When Slurm began to stop it.
     preempted_at: Option<i64>,
+    /// Slurm stopped it, and after a crash takes it for running.
+    forgotten: bool,
 }
 
 /// So often Slurm looks at heterogeneous jobs.
@@ -66,6 +68,7 @@ impl Job {
         self.state = State::Pending { begin: now + 121 };
         self.saving_until = None;
         self.preempted_at = None;
+        self.forgotten = false;
     }
 
     pub fn is_urgent(&self) -> bool {
@@ -139,6 +142,7 @@ impl World {
                 het: None,
                 saving_until: None,
                 preempted_at: None,
+                forgotten: false,
             },
         );
     }
@@ -159,6 +163,7 @@ impl World {
                 het: None,
                 saving_until: None,
                 preempted_at: None,
+                forgotten: false,
             },
         );
     }
@@ -213,6 +218,19 @@ impl World {
             }
         }
         self.jobs.get_mut(&urgent).unwrap().state = State::Pending { begin: 0 };
+        self.crash(true);
+    }
+
+    /// Slurmctld is killed when the nodes have told it of the end of those whom it stops in this second, and it comes up again
+    /// with the `jobs` of before.
+    pub fn crash_with_ends_unwritten(&mut self, jobs: BTreeMap<u32, Job>) {
+        let stopped = State::Pending {
+            begin: self.now + 121,
+        };
+        let after = std::mem::replace(&mut self.jobs, jobs);
+        for (id, job) in &mut self.jobs {
+            job.forgotten = after[id].state == stopped;
+        }
         self.crash(true);
     }
 
@@ -384,7 +402,8 @@ impl World {
                 let victims: Vec<u32> = gated
                     .into_iter()
                     .filter(|(job, start)| {
-                        matches!(&self.jobs[job].state, State::Running { start: now, .. } if now == start)
+                        let job = &self.jobs[job];
+                        matches!(&job.state, State::Running { start: now, .. } if now == start && !job.forgotten)
                     })
                     .map(|(job, _)| job)
                     .collect();
@@ -484,6 +503,7 @@ impl World {
                     traits: JobTraits {
                         batch: true,
                         requeue: job.requeue,
+                        forgotten: job.forgotten,
                         ..JobTraits::default()
                     },
                     holdings: nodes

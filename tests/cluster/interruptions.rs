@@ -6,7 +6,7 @@ use crate::scene::{
     Trainee, assert_all_finish_whole, assert_finishes_whole, four, quick, urgent, wait_for_log,
     wait_for_requests,
 };
-use crate::support::{Cluster, JobId, LIMIT, Outcome, finish};
+use crate::support::{Cluster, JobId, LIMIT, Outcome, finish, write_program};
 use std::process::Command;
 
 /// The victims' saves take so long that much can happen meanwhile.
@@ -97,6 +97,41 @@ fn slurmctld_killed_while_slurm_stops_the_victims_has_them_requeued_all_the_same
         cluster.kill_controller()?;
         cluster.start_controller()?;
         caretakers.iter().try_for_each(|pid| signal(*pid, "CONT"))?;
+        assert_ends_well(cluster, &trainees, &victims, urgent)
+    })
+}
+
+/// The end of the batch script came to the slurmctld that was killed. The next one takes the victims for running until their
+/// nodes register again, which it does not look at for jobs that began a few seconds ago.
+#[test]
+fn slurmctld_killed_once_the_victims_have_ended_has_them_requeued_all_the_same() -> Outcome {
+    // Until it ends, nobody else gets the nodes.
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let (epilog, go_on) = (folder.path().join("epilog"), folder.path().join("go-on"));
+    let wait = format!(
+        "#!/bin/sh\n: > '{}'/$SLURM_JOB_ID\nuntil [ -e '{}' ]; do sleep 0.1; done\n",
+        folder.path().display(),
+        go_on.display()
+    );
+    write_program(&epilog, &wait)?;
+    let builder = quick().conf(&format!("Epilog={}", epilog.display()));
+    on_cluster(builder, |cluster| {
+        let trainees = four(cluster, |training| training.lasting(9, 0.1).option("--save-s=6"))?;
+        let urgent = urgent(cluster, "urgent", 2)?;
+        let victims = wait_for_requests(cluster, &trainees, urgent, 2)?;
+        wait_for_saved_state(cluster, &format!("ask={urgent} "), 2)?;
+        let in_the_way = cluster.folder().join("state/job_state.new");
+        // From now on Slurm writes no jobs.
+        std::fs::create_dir(&in_the_way).map_err(|error| format!("{}: {error}", in_the_way.display()))?;
+        // It begins when the batch script has ended, and slurmctld knows that.
+        for victim in &victims {
+            let epilog_of = folder.path().join(trainees[*victim].id.to_string());
+            cluster.wait_for("a victim's epilog", LIMIT, |_| Ok(epilog_of.exists()))?;
+        }
+        cluster.kill_controller()?;
+        std::fs::remove_dir(&in_the_way).map_err(|error| format!("{}: {error}", in_the_way.display()))?;
+        std::fs::write(&go_on, "").map_err(|error| format!("{}: {error}", go_on.display()))?;
+        cluster.start_controller()?;
         assert_ends_well(cluster, &trainees, &victims, urgent)
     })
 }

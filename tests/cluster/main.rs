@@ -42,8 +42,7 @@ mod upgrade;
 mod urgency_option;
 mod victims;
 
-use std::io::Write;
-use support::{Builder, Cluster, Outcome};
+use support::{Builder, Cluster, Outcome, tell};
 
 /// Runs a test on a cluster of its own; prints that it is skipped if SURGENT_NO_CLUSTER=1 asks for that.
 fn on_cluster(setup: Builder, test: impl FnOnce(&mut Cluster) -> Outcome) -> Outcome {
@@ -60,10 +59,4 @@ fn skips() -> bool {
         tell("skipped, for SURGENT_NO_CLUSTER=1 is set: a test on a cluster");
     }
     skips
-}
-
-/// Prints a line even where the test passes, whose output by `println!` nobody would see.
-fn tell(line: &str) {
-    // Nobody to hear it is no reason to fail.
-    let _ = writeln!(std::io::stderr(), "{line}");
 }

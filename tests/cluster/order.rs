@@ -234,6 +234,34 @@ fn among_urgent_jobs_the_small_one_goes_first_where_the_site_wants_that() -> Out
     })
 }
 
+/// Slurm's main scheduler looks at nobody behind a job that does not fit, in its partition, and backfill comes by too
+/// seldom here to be of help.
+#[test]
+fn a_job_whose_victims_have_saved_does_not_wait_behind_one_for_which_there_are_none() -> Outcome {
+    let seldom = "SchedulerParameters=batch_sched_delay=0,bf_interval=1000";
+    on_cluster(quick().conf(seldom), |cluster| {
+        let protected = ["--nodes=3", "--exclusive", "--no-requeue"];
+        let blocker = cluster.sbatch(&protected, "exec sleep 600")?;
+        let saves = [
+            "--job-name=victim",
+            "--exclusive",
+            "--requeue",
+            "--comment=signal=USR1@batch save=step",
+        ];
+        let victim = cluster.sbatch(&saves, SAVER)?;
+        cluster.wait_for_all(&[blocker, victim], "RUNNING")?;
+        cluster.wait_for_output("victim", "up restart 0", LIMIT)?;
+        let large = urgent(cluster, "large", 4)?;
+        wait_for_refusal(cluster, large, "1 not_requeueable")?;
+        let small = urgent(cluster, "small", 1)?;
+        cluster.wait_for_state(small, "COMPLETED", LIMIT)?;
+        assert_eq!(cluster.job(victim)?.restarts(), 1);
+        assert_eq!(cluster.job(large)?.state(), "PENDING");
+        cancel(cluster, blocker)?;
+        cluster.wait_for_state(large, "COMPLETED", LIMIT)
+    })
+}
+
 #[test]
 fn places_outlive_slurmctld() -> Outcome {
     on_cluster(by_factors(quick()), |cluster| {

@@ -6,9 +6,8 @@ use crate::on_cluster;
 use crate::scene::quick;
 use crate::shapes::crowd::{Crowd, Member};
 use crate::shapes::gpus_of;
-use crate::support::{Builder, Cluster, JobId, LIMIT, Outcome};
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use crate::support::{Builder, Cluster, JobId, LIMIT, Outcome, write_program};
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use surgent::policy::book::Book;
 use surgent::policy::facts::{Facts, RunningJob};
@@ -265,13 +264,10 @@ fn compare_all(cluster: &Cluster, shapes: &[&[&str]]) -> Outcome {
 fn as_nobody() -> Outcome<tempfile::TempDir> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     for name in ["squeue", "scontrol"] {
-        let path = folder.path().join(name);
         let script = format!(
             "#!/bin/sh\nexec setpriv --reuid=nobody --regid=nogroup --clear-groups -- /usr/bin/{name} \"$@\"\n"
         );
-        fs::write(&path, script)
-            .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o755)))
-            .map_err(|error| error.to_string())?;
+        write_program(&folder.path().join(name), &script)?;
     }
     Ok(folder)
 }

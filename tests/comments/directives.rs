@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Properties of `policy::directives`, with a model of an edit as the oracle.
 
+use crate::directive_model::{over, share_a_key};
 use crate::generate::{Change, change, changes, comment, text, two_changes};
 use proptest::prelude::*;
 use surgent::policy::directives::{COMMENT_MAX_BYTES, Directives, edit, edit_fitting, parse};
@@ -8,28 +9,7 @@ use surgent::policy::directives::{COMMENT_MAX_BYTES, Directives, edit, edit_fitt
 /// What a comment says after a change, by the rules of the documentation.
 fn apply(before: Directives, (key, value): &Change) -> Directives {
     let new = parse(format!("{key}={value}").as_bytes()).unwrap();
-    let old = before;
-    Directives {
-        urgency: new.urgency.or(old.urgency),
-        epochs: new.epochs.or(old.epochs),
-        epoch: new.epoch.or(old.epoch),
-        epoch_s: new.epoch_s.or(old.epoch_s),
-        at: new.at.or(old.at),
-        save: new.save.or(old.save),
-        save_s: new.save_s.or(old.save_s),
-        saved: new.saved.or(old.saved),
-        signal: new.signal.or(old.signal),
-        priority: new.priority.or(old.priority),
-    }
-}
-
-/// Whether both say something about one and the same key.
-fn share_a_key(a: &Directives, b: &Directives) -> bool {
-    let [a, b] = [a, b].map(|directives| serde_json::to_value(directives).unwrap());
-    a.as_object()
-        .unwrap()
-        .iter()
-        .any(|(key, value)| !value.is_null() && !b[key].is_null())
+    over(new, before)
 }
 
 /// How many bytes at the beginning and at the end two texts have in common, none of the shorter counted twice.

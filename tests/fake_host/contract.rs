@@ -75,7 +75,7 @@ fn c_and_rust_see_one_layout() {
         surgent_layout_gres_request => surgent_gres_request_t: 64,
         surgent_layout_choice => surgent_choice_t: 40,
         surgent_layout_job_view => surgent_job_view_t: 288,
-        surgent_layout_sink => surgent_sink_t: 88,
+        surgent_layout_sink => surgent_sink_t: 96,
         surgent_layout_host => surgent_host_t: 72,
         surgent_layout_answer => surgent_answer_t: 56,
         surgent_layout_ask_view => surgent_ask_view_t: 112,

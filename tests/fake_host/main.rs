@@ -3,9 +3,11 @@
 
 mod admission;
 mod contract;
+#[path = "../support/shim.rs"]
+mod shim;
 
-use std::cell::RefCell;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use shim::{Answer, size};
+use std::ffi::{CStr, CString, c_char};
 use std::ptr;
 use std::sync::Mutex;
 use surgent::host::abi::*;
@@ -24,86 +26,14 @@ unsafe extern "C" fn log(_level: u32, line: *const c_char) {
     LOG.lock().unwrap().push(line);
 }
 
-fn size<T>() -> u32 {
-    u32::try_from(size_of::<T>()).unwrap()
-}
-
 /// Attaches as the job_submit shim: a core without a planner.
 fn host() -> surgent_host_t {
-    surgent_host_t {
-        size: size::<surgent_host_t>(),
-        abi: SURGENT_ABI,
-        shim: SURGENT_SHIM_JOB_SUBMIT,
-        slurm_version: 0x16_05_08,
-        slurm_conf: ptr::null(),
-        state_dir: ptr::null(),
-        log: Some(log),
-        snapshot: None,
-        nudge: None,
-        reprioritize: None,
-        use_base: None,
-    }
+    shim::host(SURGENT_SHIM_JOB_SUBMIT, log)
 }
 
 fn attach() {
     // SAFETY: a whole struct whose functions stay.
     assert_eq!(unsafe { surgent_attach(&host()) }, 0);
-}
-
-/// What the core answered to one submission or change.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Answer {
-    code: c_int,
-    message: Option<String>,
-    comment: Option<Vec<u8>>,
-    admin_comment: Option<Vec<u8>>,
-    priority: Option<u32>,
-    requeue: Option<bool>,
-}
-
-unsafe extern "C" fn message(context: *mut c_void, text: *const c_char) {
-    // SAFETY: the core hands back our context and a C string.
-    let (answer, text) = unsafe { (&*context.cast::<RefCell<Answer>>(), CStr::from_ptr(text)) };
-    answer.borrow_mut().message = Some(text.to_string_lossy().into_owned());
-}
-
-unsafe extern "C" fn set_comment(context: *mut c_void, text: *const c_char) {
-    // SAFETY: as above.
-    let (answer, text) = unsafe { (&*context.cast::<RefCell<Answer>>(), CStr::from_ptr(text)) };
-    answer.borrow_mut().comment = Some(text.to_bytes().to_vec());
-}
-
-unsafe extern "C" fn set_admin_comment(context: *mut c_void, text: *const c_char) {
-    // SAFETY: as above.
-    let (answer, text) = unsafe { (&*context.cast::<RefCell<Answer>>(), CStr::from_ptr(text)) };
-    answer.borrow_mut().admin_comment = Some(text.to_bytes().to_vec());
-}
-
-unsafe extern "C" fn set_priority(context: *mut c_void, priority: u32) {
-    // SAFETY: as above.
-    unsafe { &*context.cast::<RefCell<Answer>>() }
-        .borrow_mut()
-        .priority = Some(priority);
-}
-
-unsafe extern "C" fn set_requeue(context: *mut c_void, requeue: bool) {
-    // SAFETY: as above.
-    unsafe { &*context.cast::<RefCell<Answer>>() }
-        .borrow_mut()
-        .requeue = Some(requeue);
-}
-
-fn answer_slots(answer: &RefCell<Answer>) -> surgent_answer_t {
-    surgent_answer_t {
-        size: size::<surgent_answer_t>(),
-        reserved0: 0,
-        context: ptr::from_ref(answer).cast_mut().cast(),
-        message: Some(message),
-        set_admin_comment: Some(set_admin_comment),
-        set_priority: Some(set_priority),
-        set_requeue: Some(set_requeue),
-        set_comment: Some(set_comment),
-    }
 }
 
 fn submit(comment: &[u8], flags: u32) -> Answer {
@@ -146,13 +76,8 @@ fn submit_with(
         ask,
         ..surgent_request_view_t::default()
     };
-    let answer = RefCell::new(Answer::default());
     // SAFETY: whole structs that live through the call.
-    let code = unsafe { surgent_job_submit(&request, &answer_slots(&answer)) };
-    Answer {
-        code,
-        ..answer.into_inner()
-    }
+    shim::answer(|slots| unsafe { surgent_job_submit(&request, slots) })
 }
 
 fn modify(comment: Option<&str>, admin_comment: Option<&str>, now: &str, state: u32) -> Answer {
@@ -190,13 +115,8 @@ fn modify_sized(
         admin_comment: now.as_ptr(),
         ask: sizes[1],
     };
-    let answer = RefCell::new(Answer::default());
     // SAFETY: whole structs that live through the call.
-    let code = unsafe { surgent_job_modify(&change, &subject, &answer_slots(&answer)) };
-    Answer {
-        code,
-        ..answer.into_inner()
-    }
+    shim::answer(|slots| unsafe { surgent_job_modify(&change, &subject, slots) })
 }
 
 const BATCH_UNSET: u32 = SURGENT_REQUEST_BATCH | SURGENT_REQUEST_REQUEUE_UNSET;

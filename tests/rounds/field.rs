@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A round under way: its jobs, what has been logged since it began, and its story for whoever has to read it.
 
-use crate::round::Round;
+use crate::rounds::round::Round;
+use crate::rounds::sight::{Account, Sight};
 use crate::support::{Cluster, Job, JobId, LIMIT, Outcome};
 use crate::victims::Victim;
 use std::collections::BTreeSet;
@@ -23,6 +24,8 @@ pub struct Field<'a> {
     pub urgent: Vec<JobId>,
     /// Jobs whose run ends by the fault itself, or by their users.
     pub excused: BTreeSet<JobId>,
+    /// Jobs that Slurm may have been stopping when slurmctld was killed.
+    pub interrupted: BTreeSet<JobId>,
     /// What Slurm itself did that it should not have.
     pub remarks: Vec<String>,
     /// The node that the fault took away.
@@ -45,6 +48,7 @@ impl<'a> Field<'a> {
             victims: Vec::new(),
             urgent: Vec::new(),
             excused: BTreeSet::new(),
+            interrupted: BTreeSet::new(),
             remarks: Vec::new(),
             lost_node: None,
             begun: Instant::now(),
@@ -70,6 +74,25 @@ impl<'a> Field<'a> {
     /// The audit file since the round began.
     pub fn audit(&self) -> String {
         since(&self.cluster.state().join("surgent.audit.jsonl"), self.audit_from)
+    }
+
+    /// All that can be seen of the round.
+    pub fn sight(&self) -> Outcome<Sight> {
+        let account = |victim: &Victim| Account {
+            id: victim.id,
+            events: victim.events(self.cluster),
+        };
+        Ok(Sight {
+            fault: self.round.fault,
+            jobs: self.jobs()?,
+            victims: self.victims.iter().map(account).collect(),
+            urgent: self.urgent.clone(),
+            excused: self.excused.clone(),
+            interrupted: self.interrupted.clone(),
+            log: self.log(),
+            audit: self.audit(),
+            state: self.cluster.state(),
+        })
     }
 
     /// Waits until the log since the round's begin has one of these.

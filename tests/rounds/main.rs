@@ -9,60 +9,29 @@
 #[allow(dead_code, unused_imports, reason = "other tests use the rest")]
 mod support;
 
+#[path = "../support/rounds/mod.rs"]
+#[allow(dead_code, reason = "the fake host uses the rest")]
+mod rounds;
+
 mod end;
-mod fault;
 mod field;
-mod leftovers;
-mod round;
 mod site;
 mod story;
 mod strike;
-mod tally;
 mod victims;
 
-use round::Round;
+use rounds::fault::Fault;
 use site::Site;
-use std::sync::atomic::{AtomicU64, Ordering};
-use support::Outcome;
-use tally::Tally;
+use support::{Outcome, tell};
 
 #[test]
 fn after_every_fault_all_is_well_again() -> Outcome {
     if std::env::var_os("SURGENT_NO_CLUSTER").is_some_and(|value| value == "1") {
-        tally::tell("skipped, for SURGENT_NO_CLUSTER=1 is set: the rounds of faults");
+        tell("skipped, for SURGENT_NO_CLUSTER=1 is set: the rounds of faults");
         return Ok(());
     }
-    let first_seed = number("SURGENT_FAULT_SEED", 40_000)?;
-    let rounds = number("SURGENT_FAULT_ROUNDS", 25)?;
-    let clusters = number("SURGENT_FAULT_CLUSTERS", 2)?.clamp(1, rounds.max(1));
-    tally::tell(&format!(
-        "{rounds} rounds of faults from the seed {first_seed} on"
-    ));
-    let next = AtomicU64::new(0);
-    let tally = Tally::new(rounds);
-    std::thread::scope(|scope| {
-        for _ in 0..clusters {
-            scope.spawn(|| {
-                let mut site = Site::default();
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    if at >= rounds {
-                        break;
-                    }
-                    let round = Round::of(first_seed.wrapping_add(at));
-                    tally.note(&round, site.play(&round));
-                }
-            });
-        }
-    });
-    tally.close()
-}
-
-fn number(variable: &str, default: u64) -> Outcome<u64> {
-    match std::env::var(variable) {
-        Err(_) => Ok(default),
-        Ok(text) => text
-            .parse()
-            .map_err(|_| format!("{variable}={text:?} is no whole number").into()),
-    }
+    rounds::play(Fault::REAL, ("SURGENT_FAULT_CLUSTERS", 2), || {
+        let mut site = Site::default();
+        move |round| site.play(round)
+    })
 }

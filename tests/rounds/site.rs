@@ -2,23 +2,14 @@
 //! A cluster for as many rounds as go well on it; after one that did not, another.
 
 use crate::field::Field;
-use crate::round::Round;
+use crate::rounds::damage::{clock_environment, set_clock};
+use crate::rounds::round::Round;
+use crate::rounds::settings;
+use crate::rounds::tally::Verdict;
 use crate::story;
-use crate::strike::{clock_environment, set_clock, write_wrappers};
+use crate::strike::write_wrappers;
 use crate::support::{Cluster, Failure, Outcome};
 use tempfile::TempDir;
-
-/// What a round ended with.
-pub enum Verdict {
-    /// The fault struck, and all is well; what is remarkable about Slurm itself.
-    Well(Vec<String>),
-    /// All is well, but there was nothing to strike.
-    Missed(String),
-    /// The round could not be played here.
-    Skipped(&'static str),
-    /// Something is not as it must be: what, the round's story, and the logs.
-    Violated(String),
-}
 
 /// See above.
 #[derive(Default)]
@@ -94,13 +85,8 @@ fn tale(cluster: &Cluster, round: &Round, failure: &Failure, story: &str, log: &
 fn start() -> Outcome<(Cluster, TempDir)> {
     let commands = tempfile::tempdir().map_err(|error| error.to_string())?;
     write_wrappers(commands.path())?;
-    let toml = format!(
-        "[victims]\nmin_runtime_s = 1\nnearly_done_s = 1\nsave_deadline_s = 20\nsave_s = 1\nrestart_s = 2\n\
-         [commands]\nscontrol = '{0}/scontrol'\nscancel = '{0}/scancel'\ntimeout_s = 4\n",
-        commands.path().display()
-    );
     let mut builder = Cluster::builder()
-        .toml(&toml)
+        .toml(&settings(commands.path()))
         .conf("SchedulerParameters=batch_sched_delay=0,bf_interval=2")
         .conf("PartitionName=other Nodes=ALL");
     if rustix::process::geteuid().is_root() {
@@ -111,7 +97,7 @@ fn start() -> Outcome<(Cluster, TempDir)> {
 
 /// slurmctld with other variables in its environment.
 fn start_again(cluster: &mut Cluster, environment: Vec<(String, String)>) -> Outcome {
-    set_clock(cluster, "+0")?;
+    set_clock(cluster.folder(), 0)?;
     cluster.stop_controller()?;
     cluster.set_controller_env(environment);
     cluster.start_controller()

@@ -2,7 +2,7 @@
 //! One round from its first job to its last.
 
 use crate::field::Field;
-use crate::round::Step;
+use crate::rounds::round::Step;
 use crate::support::{LIMIT, Outcome};
 use crate::victims::{submit_urgent, submit_victim, urgent_name};
 use crate::{end, strike};
@@ -58,16 +58,12 @@ fn set_up(field: &mut Field<'_>) -> Outcome {
 fn reach(field: &Field<'_>, step: Step) -> Outcome {
     match step {
         Step::Submitted => Ok(()),
-        Step::Asked => field.wait_for_line(&["surgent: asked job"]),
-        Step::Saved => field.wait_for_line(&[" has saved for job "]),
-        Step::GateOpen => field.wait_for_line(&["surgent: gate open", "surgent: requeueing jobs"]),
-        Step::Requeued => field.wait_for_line(&[" has been requeued to reclaim", "Requeuing JobId="]),
         Step::Running => field.wait_quickly("the urgent job to run", |field| {
             field
                 .cluster
                 .output(&urgent_name(field.round))
                 .contains("urgent runs")
         }),
-        Step::Restored => field.wait_for_line(&[" was requeued for job "]),
+        _ => field.wait_for_line(step.signs()),
     }
 }

@@ -2,17 +2,10 @@
 //! The jobs of a round. A victim writes down, in a file that outlives it, when each run of it began, was asked, had
 //! saved; it trains until a file tells it to end.
 
-use crate::round::{Round, Shape, VictimPlan};
+use crate::rounds::round::{Round, Shape, VictimPlan};
+use crate::rounds::sight::Event;
 use crate::support::{Cluster, JobId, Outcome, places};
 use std::fs;
-
-/// One line in a victim's own account.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Event {
-    pub run: u32,
-    /// `up`, `asked` or `saved`.
-    pub kind: String,
-}
 
 /// A submitted victim.
 #[derive(Clone, Debug)]
@@ -34,13 +27,6 @@ impl Victim {
             })
         };
         text.lines().filter_map(event).collect()
-    }
-
-    /// Whether this run had saved after it was asked.
-    pub fn had_saved(&self, cluster: &Cluster, run: u32) -> bool {
-        let events = self.events(cluster);
-        let mut of_run = events.iter().filter(|event| event.run == run);
-        of_run.any(|event| event.kind == "asked") && of_run.any(|event| event.kind == "saved")
     }
 
     pub fn is_up(&self, cluster: &Cluster, run: u32) -> bool {

@@ -145,14 +145,7 @@ proptest! {
     #[test]
     fn rubbish_is_no_cluster_and_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), which in 0usize..6, cut in 0usize..4000) {
         let mut printed = Printed::of(4, &crowd());
-        let stream = match which {
-            0 => &mut printed.list,
-            1 => &mut printed.texts,
-            2 => &mut printed.whole_texts,
-            3 => &mut printed.records,
-            4 => &mut printed.nodes,
-            _ => &mut printed.partitions,
-        };
+        let stream = printer::stream(&mut printed, which);
         let at = cut.min(stream.len());
         stream.splice(at..at, bytes.iter().copied());
         let _ = read(&printed, |_| bytes.clone());

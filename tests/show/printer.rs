@@ -133,6 +133,18 @@ pub struct Printed {
     pub partitions: Vec<u8>,
 }
 
+/// One of the six.
+pub fn stream(printed: &mut Printed, which: usize) -> &mut Vec<u8> {
+    match which % 6 {
+        0 => &mut printed.list,
+        1 => &mut printed.texts,
+        2 => &mut printed.whole_texts,
+        3 => &mut printed.records,
+        4 => &mut printed.nodes,
+        _ => &mut printed.partitions,
+    }
+}
+
 impl Printed {
     pub fn of(node_count: u32, jobs: &[Job]) -> Self {
         let format = list::format();

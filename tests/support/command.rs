@@ -2,6 +2,8 @@
 //! Slurm's own commands, run against one cluster.
 
 use super::{Cluster, Outcome, accounting};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -17,8 +19,15 @@ impl Cluster {
 
     /// The same as an ordinary user, for whom nothing has to be set up.
     pub fn command_as_nobody(&self, name: &str) -> Command {
+        self.command_as("nobody", "nogroup", name)
+    }
+
+    /// The same as any user of this machine, in one group.
+    pub fn command_as(&self, user: &str, group: &str, name: &str) -> Command {
         let mut command = self.command("setpriv");
-        command.args(["--reuid=nobody", "--regid=nogroup", "--clear-groups", "--", name]);
+        command
+            .args([&format!("--reuid={user}"), &format!("--regid={group}")])
+            .args(["--clear-groups", "--", name]);
         command
     }
 
@@ -70,4 +79,11 @@ pub fn finish(command: &mut Command, what: &str) -> Outcome<String> {
         true => Ok(String::from_utf8_lossy(&stdout).into_owned()),
         false => Err(format!("{what} failed ({status}): {said}").into()),
     }
+}
+
+/// Writes a program that Slurm or Surgent is to run.
+pub fn write_program(path: &Path, text: &str) -> Outcome {
+    fs::write(path, text)
+        .and_then(|()| fs::set_permissions(path, Permissions::from_mode(0o755)))
+        .map_err(|error| format!("{}: {error}", path.display()).into())
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The configuration of a test cluster: slurm.conf, gres.conf, cgroup.conf, plugstack.conf, surgent.toml.
 
-use super::{Outcome, accounting, places};
+use super::{Outcome, accounting, places, write_program};
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -112,10 +112,7 @@ impl Configuration {
             put(name, text)?;
         }
         if let Some(text) = &self.task_prolog {
-            put("task-prolog", text)?;
-            let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-            fs::set_permissions(folder.join("task-prolog"), executable)
-                .map_err(|error| format!("task-prolog: {error}"))?;
+            write_program(&folder.join("task-prolog"), text)?;
         }
         let ports = free_ports(2 + NODES.len())?;
         put("slurm.conf", &self.slurm_conf(folder, &ports)?)?;

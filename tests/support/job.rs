@@ -5,6 +5,7 @@ use super::{Cluster, Failure, LIMIT, Outcome, finish};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
+use std::process::Command;
 use std::time::Duration;
 
 /// Slurm's number of a job.
@@ -23,7 +24,7 @@ pub struct Job(BTreeMap<String, String>);
 impl Job {
     /// Takes one line of `scontrol show job -o -d`. A value may hold blanks; a new field begins where a word
     /// looks like one of scontrol's keys, which begin with a capital letter (directives do not).
-    fn parse(line: &str) -> Self {
+    pub fn parse(line: &str) -> Self {
         let mut fields: BTreeMap<String, String> = BTreeMap::new();
         let mut last = String::new();
         for word in line.split(' ') {
@@ -66,15 +67,16 @@ impl Cluster {
     /// Submits a batch script from the work folder. Output goes to `work/NAME.out`, appended over restarts.
     /// The failure holds sbatch's words.
     pub fn sbatch(&self, arguments: &[&str], script: &str) -> Outcome<JobId> {
-        self.submit("sbatch", arguments, script, false)
+        self.submit(self.command("sbatch"), arguments, script)
     }
 
     /// The same as an ordinary user.
     pub fn sbatch_as_nobody(&self, arguments: &[&str], script: &str) -> Outcome<JobId> {
-        self.submit("sbatch", arguments, script, true)
+        self.submit(self.command_as_nobody("sbatch"), arguments, script)
     }
 
-    fn submit(&self, name: &str, arguments: &[&str], script: &str, as_nobody: bool) -> Outcome<JobId> {
+    /// The same by an sbatch that is prepared already, as any user.
+    pub fn submit(&self, mut sbatch: Command, arguments: &[&str], script: &str) -> Outcome<JobId> {
         let file = tempfile::Builder::new()
             .prefix("script-")
             .tempfile_in(self.work())
@@ -83,16 +85,11 @@ impl Cluster {
             .map_err(|error| format!("the script: {error}"))?;
         let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
         fs::set_permissions(file.path(), readable).map_err(|error| format!("the script: {error}"))?;
-        let mut command = if as_nobody {
-            self.command_as_nobody(name)
-        } else {
-            self.command(name)
-        };
-        command
+        sbatch
             .args(["--parsable", "--output=%x.out", "--open-mode=append"])
             .args(arguments)
             .arg(file.path());
-        let answer = finish(&mut command, &format!("{name} {}", arguments.join(" ")))?;
+        let answer = finish(&mut sbatch, &format!("sbatch {}", arguments.join(" ")))?;
         answer
             .trim()
             .parse()

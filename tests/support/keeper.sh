@@ -16,11 +16,8 @@ cd / || exit 1
 
 members() {
     printf '%s\n' "$folder" | grep -lzasFf - /proc/[0-9]*/environ /proc/[0-9]*/cmdline
-    for process in /proc/[0-9]*; do
-        case $(readlink "$process/cwd" 2>/dev/null) in
-        "$folder" | "$folder"/*) echo "$process/cwd" ;;
-        esac
-    done
+    # One program for all processes: there may be thousands, of others.
+    find /proc/[0-9]*/cwd -maxdepth 0 \( -lname "$folder" -o -lname "$folder/*" \) 2>/dev/null
 }
 
 round=0

@@ -13,7 +13,8 @@ pub struct Training {
     step_s: f64,
     options: Vec<String>,
     sbatch: Vec<String>,
-    monitored: bool,
+    /// Makes a batch script of the program's command line; `None`: `surgent run` runs the program.
+    script: Option<fn(&str) -> String>,
 }
 
 /// Steps of one epoch of train.py.
@@ -30,7 +31,7 @@ impl Training {
             sbatch: ["--nodes=1", "--exclusive", "--gres=gpu:4"]
                 .map(str::to_owned)
                 .into(),
-            monitored: true,
+            script: None,
         }
     }
 
@@ -61,8 +62,13 @@ impl Training {
     }
 
     /// Without `surgent run` around the program.
-    pub fn unmonitored(mut self) -> Self {
-        self.monitored = false;
+    pub fn unmonitored(self) -> Self {
+        self.scripted(str::to_owned)
+    }
+
+    /// Without `surgent run`: `script` makes a batch script of the program's command line.
+    pub fn scripted(mut self, script: fn(&str) -> String) -> Self {
+        self.script = Some(script);
         self
     }
 
@@ -81,14 +87,8 @@ impl Training {
     fn script(&self, cluster: &Cluster) -> Outcome<String> {
         let work = cluster.work();
         let at = |suffix: &str| format!("'{}'", work.join(format!("{}.{suffix}", self.name)).display());
-        let monitor = match self.monitored {
-            true => format!("'{}' run --save-signal USR1 -- ", places::surgent()?.display()),
-            false => String::new(),
-        };
-        // One thread each: four of these share the machine with a whole cluster.
-        Ok(format!(
-            "export OPENBLAS_NUM_THREADS=1\n\
-             {monitor}/usr/bin/python3 '{trainer}' '{data}' --save {save} --steps-log {log} --epochs {epochs} --step-s {step_s} {options}",
+        let program = format!(
+            "/usr/bin/python3 '{trainer}' '{data}' --save {save} --steps-log {log} --epochs {epochs} --step-s {step_s} {options}",
             trainer = places::trainer().display(),
             data = places::digits()?.display(),
             save = at("npz"),
@@ -96,7 +96,16 @@ impl Training {
             epochs = self.epochs,
             step_s = self.step_s,
             options = self.options.join(" "),
-        ))
+        );
+        let script = match self.script {
+            Some(script) => script(&program),
+            None => format!(
+                "'{}' run --save-signal USR1 -- {program}",
+                places::surgent()?.display()
+            ),
+        };
+        // One thread each: four of these share the machine with a whole cluster.
+        Ok(format!("export OPENBLAS_NUM_THREADS=1\n{script}"))
     }
 }
 

@@ -34,17 +34,17 @@ pub fn in_force() -> Division {
     USUAL
 }
 
-/// What is in force. With SURGENT_HOLD_PAUSE_MS each hold copies one job only.
+/// What is in force. With SURGENT_HOLD_PAUSE_MS or SURGENT_HOLD_WHILE each hold copies one job only.
 #[cfg(feature = "faults")]
 pub fn in_force() -> Division {
-    match wanted_pause() {
-        None => USUAL,
-        Some(_) => Division {
-            hold: Duration::ZERO,
-            copies_min: 1,
-            holds_max: u32::MAX,
-            divide_for: Duration::MAX,
-        },
+    if wanted_pause().is_none() && wanted_file().is_none() {
+        return USUAL;
+    }
+    Division {
+        hold: Duration::ZERO,
+        copies_min: 1,
+        holds_max: u32::MAX,
+        divide_for: Duration::MAX,
     }
 }
 
@@ -52,12 +52,33 @@ pub fn in_force() -> Division {
 #[cfg(not(feature = "faults"))]
 pub fn pause() {}
 
-/// After each hold, so long that much may happen before the next one.
+/// After each hold, so long that much may happen before the next one: for SURGENT_HOLD_PAUSE_MS, and as long as the file
+/// SURGENT_HOLD_WHILE is there.
 #[cfg(feature = "faults")]
 pub fn pause() {
     if let Some(pause) = wanted_pause() {
         std::thread::sleep(pause);
     }
+    let Some(file) = wanted_file().filter(|file| file.exists()) else {
+        return;
+    };
+    log::info!("a look waits between two holds");
+    let begun = std::time::Instant::now();
+    while file.exists() && begun.elapsed() < FILE_MAX {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A test that has failed does not take the file away.
+#[cfg(feature = "faults")]
+const FILE_MAX: Duration = Duration::from_secs(120);
+
+#[cfg(feature = "faults")]
+fn wanted_file() -> Option<&'static std::path::Path> {
+    static WANTED: std::sync::OnceLock<Option<std::path::PathBuf>> = std::sync::OnceLock::new();
+    WANTED
+        .get_or_init(|| std::env::var_os("SURGENT_HOLD_WHILE").map(Into::into))
+        .as_deref()
 }
 
 #[cfg(feature = "faults")]

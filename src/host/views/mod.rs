@@ -18,7 +18,7 @@ use crate::policy::units::UnixTime;
 use bstr::ByteSlice;
 pub use raw::{bytes, number, view_ref};
 use std::collections::BTreeSet;
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::time::Duration;
 pub use tape::Tape;
 use tape::array_task;
@@ -77,6 +77,7 @@ impl Collector {
             divide_for_ns: ns(division.divide_for),
             context: std::ptr::from_mut(self).cast(),
             node: Some(take_node),
+            concerns: Some(concerns),
             wants_request: Some(wants_request),
             job: Some(take_job),
             forget_job: Some(forget_job),
@@ -125,7 +126,7 @@ impl Collector {
             abi::SURGENT_STATE_RUNNING | abi::SURGENT_STATE_SUSPENDED => {
                 self.tape.put_job(view, &mut self.facts.gres);
             }
-            abi::SURGENT_STATE_PENDING if self.concerns(view) => self.pending_job(view),
+            abi::SURGENT_STATE_PENDING => self.pending_job(view),
             abi::SURGENT_STATE_ENDED if is_urgent(view) => self.facts.ended.push(EndedJob {
                 id: JobId(view.job_id),
                 array: (view.array_job_id != 0).then_some(JobId(view.array_job_id)),
@@ -138,9 +139,10 @@ impl Collector {
 
     /// Whether anything may be to do about a pending job. Nearly all are normal and were never asked to make way, and
     /// there may be very many, so this looks at a few bytes only.
-    fn concerns(&self, view: &abi::surgent_job_view_t) -> bool {
-        let admin_comment = bytes(&view.admin_comment).unwrap_or_default();
-        is_urgent(view) || admin_comment.contains_str(" ask=") || self.reclass.contains(&JobId(view.job_id))
+    fn concerns(&self, job: JobId, admin_comment: &[u8]) -> bool {
+        Record::is_urgent_fast(admin_comment)
+            || admin_comment.contains_str(" ask=")
+            || self.reclass.contains(&job)
     }
 
     fn pending_job(&mut self, view: &abi::surgent_job_view_t) {
@@ -209,9 +211,6 @@ impl Collector {
     }
 
     fn wants_request(&self, view: &abi::surgent_job_view_t) -> bool {
-        if !self.concerns(view) {
-            return false;
-        }
         let record = Record::read(bytes(&view.admin_comment).unwrap_or_default());
         let urgent = record
             .as_ref()
@@ -235,6 +234,16 @@ fn becomes_urgent(wanted: Option<Urgency>, record: Option<&Record>) -> bool {
 unsafe extern "C" fn take_node(context: *mut c_void, view: *const abi::surgent_node_view_t) {
     // SAFETY: C hands back the context of `Collector::sink` and a view that is valid for this call.
     unsafe { take(context, view, Collector::node) };
+}
+
+unsafe extern "C" fn concerns(context: *mut c_void, job_id: u32, admin_comment: *const c_char) -> bool {
+    hook(Hook::Snapshot, true, || {
+        // SAFETY: C hands back the context of `Collector::sink`, which nobody else uses now.
+        let collector = unsafe { context.cast::<Collector>().as_ref() };
+        collector.is_some_and(|collector| {
+            collector.concerns(JobId(job_id), bytes(&admin_comment).unwrap_or_default())
+        })
+    })
 }
 
 unsafe extern "C" fn wants_request(context: *mut c_void, view: *const abi::surgent_job_view_t) -> bool {

@@ -14,7 +14,7 @@ use crate::policy::labels::{Labels, Names};
 use crate::policy::record::Record;
 use crate::policy::resources::{Amounts, GresTable};
 use crate::policy::units::UnixTime;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -35,7 +35,7 @@ pub struct Tape {
     holdings: Vec<Holding>,
     text: Vec<u8>,
     /// Of each job that was forgotten the number of jobs that had been copied by then: what was copied later is so.
-    forgotten: HashMap<JobId, usize>,
+    taken_back: HashMap<JobId, usize>,
 }
 
 /// Where something stands in one of the tape's vectors.
@@ -45,6 +45,7 @@ type Place = Range<usize>;
 struct RawNode {
     index: NodeIndex,
     availability: Availability,
+    idle: bool,
     total: Amounts,
     cpus_per_core: u32,
     name: Place,
@@ -83,7 +84,7 @@ impl Tape {
         self.jobs.clear();
         self.holdings.clear();
         self.text.clear();
-        self.forgotten.clear();
+        self.taken_back.clear();
     }
 
     /// Has memory ready for about so many nodes and jobs: the kernel takes its time to give it, and Slurm is not to wait
@@ -107,6 +108,7 @@ impl Tape {
         self.nodes.push(RawNode {
             index: NodeIndex(view.index),
             availability: availability(view.flags),
+            idle: view.flags & abi::SURGENT_NODE_IDLE != 0,
             total,
             cpus_per_core: view.cpus_per_core.max(1),
             name,
@@ -156,7 +158,7 @@ impl Tape {
 
     /// What was copied of this job so far is no longer so.
     pub fn forget_job(&mut self, job: JobId) {
-        self.forgotten.insert(job, self.jobs.len());
+        self.taken_back.insert(job, self.jobs.len());
     }
 
     fn put_text(&mut self, text: &*const c_char) -> Place {
@@ -191,9 +193,15 @@ impl Tape {
     /// The running jobs, in the order in which they were put; those of `users` are labelled with their names.
     pub fn running(&self, users: &Users) -> impl Iterator<Item = RunningJob> {
         let mut names = Names::default();
+        let idle = self.nodes.iter().filter(|node| node.idle).map(|node| node.index);
+        let idle: HashSet<NodeIndex> = idle.collect();
         let jobs = self.jobs.iter().enumerate();
-        let known = jobs.filter(|(at, raw)| self.forgotten.get(&raw.id).is_none_or(|until| at >= until));
+        let known = jobs.filter(|(at, raw)| self.taken_back.get(&raw.id).is_none_or(|until| at >= until));
         known.map(move |(_, raw)| {
+            let holdings = &self.holdings[raw.holdings.clone()];
+            let mut traits = raw.traits;
+            let runs = !traits.completing && !traits.suspended && !traits.configuring;
+            traits.forgotten = runs && holdings.iter().any(|holding| idle.contains(&holding.node));
             let admin_comment = self.text(&raw.admin_comment);
             RunningJob {
                 id: raw.id,
@@ -204,8 +212,8 @@ impl Tape {
                 start: raw.start,
                 end: raw.end,
                 preempt_time: raw.preempt_time,
-                traits: raw.traits,
-                holdings: self.holdings[raw.holdings.clone()].to_vec(),
+                traits,
+                holdings: holdings.to_vec(),
                 directives: directives::parse(self.text(&raw.comment)).ok(),
                 record: Record::read(admin_comment),
                 admin_comment: admin_comment.to_vec(),
@@ -264,6 +272,8 @@ fn traits(view: &abi::surgent_job_view_t) -> JobTraits {
         requeue: has(abi::SURGENT_JOB_REQUEUE),
         whole_node: has(abi::SURGENT_JOB_WHOLE_NODE),
         completing: has(abi::SURGENT_JOB_COMPLETING),
+        // Its nodes tell.
+        forgotten: false,
         configuring: has(abi::SURGENT_JOB_CONFIGURING),
         suspended: view.state == abi::SURGENT_STATE_SUSPENDED,
         het: has(abi::SURGENT_JOB_HET),

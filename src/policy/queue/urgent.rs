@@ -20,26 +20,27 @@ const BEING_SERVED: u32 = 3000;
 /// So many nodes or more are all the same.
 const NODES_MAX: u32 = 1000;
 
-/// The priority that a waiting urgent job is to have. `gate_open`: Slurm is about to stop others for it.
-pub fn place(job: &WaitingJob, gate_open: bool, now: UnixTime, settings: &Settings) -> u32 {
+/// The priority that a waiting urgent job is to have. `held_up`: Slurm is about to stop others for it, and first looks at
+/// another job.
+pub fn place(job: &WaitingJob, held_up: bool, now: UnixTime, settings: &Settings) -> u32 {
     let lowest = urgent_priority(job.het.is_some());
     // Heterogeneous jobs stay behind all others; see there.
-    if job.het.is_some() || settings.queue.urgent_order == UrgentOrder::Submitted {
+    if job.het.is_some() {
         return lowest;
     }
+    if held_up {
+        return lowest + BEING_SERVED;
+    }
     let first = job.record.as_ref().and_then(|record| record.first);
-    let by_order = || match settings.queue.urgent_order {
-        UrgentOrder::Submitted => 0,
+    let waited_long = now - first.unwrap_or(job.submit) >= PATIENCE_S;
+    match settings.queue.urgent_order {
+        // Slurm's own order among equals.
+        UrgentOrder::Submitted => lowest,
+        _ if waited_long => lowest + WAITED_LONG,
         UrgentOrder::Priority => {
             let asked = job.worth.unwrap_or(50).min(settings.victims.priority_max);
-            u32::from(asked)
+            lowest + u32::from(asked)
         }
-        UrgentOrder::Small => NODES_MAX - job.request.min_nodes.min(NODES_MAX),
-    };
-    lowest
-        + match now - first.unwrap_or(job.submit) {
-            _ if gate_open => BEING_SERVED,
-            waited_s if waited_s >= PATIENCE_S => WAITED_LONG,
-            _ => by_order(),
-        }
+        UrgentOrder::Small => lowest + NODES_MAX - job.request.min_nodes.min(NODES_MAX),
+    }
 }

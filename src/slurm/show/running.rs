@@ -60,6 +60,8 @@ pub(super) fn running(
             requeue: listed.requeue,
             whole_node: !stopped && (sharing.whole_node || partition.is_some_and(|one| one.whole_node)),
             completing: false,
+            // Only whoever stopped it needs to know.
+            forgotten: false,
             configuring: job.state == "CONFIGURING",
             suspended,
             het: job.het.is_some(),

@@ -5,9 +5,7 @@ use super::{prompt, whole_nodes};
 use crate::on_cluster;
 use crate::scene::{TOML, Trainee, four, quick, urgent, wait_for_log, wait_for_requests};
 use crate::shapes::crowd::{Crowd, Shape};
-use crate::support::{Cluster, JobId, LIMIT, Outcome, Training};
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use crate::support::{Cluster, JobId, LIMIT, Outcome, Training, write_program};
 
 #[test]
 fn who_is_suspended_is_not_asked_and_keeps_memory_and_gpus() -> Outcome {
@@ -71,8 +69,7 @@ fn who_is_suspended_before_the_signal_comes_holds_nobody_up() -> Outcome {
         TOML.replace("save_deadline_s = 20", "save_deadline_s = 3"),
         late.display()
     );
-    fs::write(&late, "#!/bin/sh\nsleep 2\nexec scancel \"$@\"\n").map_err(|error| error.to_string())?;
-    fs::set_permissions(&late, fs::Permissions::from_mode(0o755)).map_err(|error| error.to_string())?;
+    write_program(&late, "#!/bin/sh\nsleep 2\nexec scancel \"$@\"\n")?;
     on_cluster(quick().toml(&toml), |cluster| {
         let trainees = four(cluster, |training| training.lasting(100, 0.1))?;
         let served = urgent(cluster, "served", 1)?;

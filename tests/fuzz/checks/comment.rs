@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A comment is any bytes that a user likes.
 
-use surgent::policy::directives::{COMMENT_MAX_BYTES, Directives, Key, edit, edit_fitting, parse};
+#[path = "../../support/directive_model.rs"]
+mod directive_model;
+
+use directive_model::{over, share_a_key};
+use surgent::policy::directives::{COMMENT_MAX_BYTES, Key, edit, edit_fitting, parse};
 
 /// What the monitor writes, in its order.
 const CHANGES: [(Key, &str); 10] = [
@@ -67,29 +71,6 @@ fn text_of(changes: &[(Key, String)]) -> String {
         .map(|(key, value)| format!("{key}={value}"))
         .collect();
     words.join(" ")
-}
-
-/// `new`, and where it says nothing `old`.
-fn over(new: Directives, old: Directives) -> Directives {
-    Directives {
-        urgency: new.urgency.or(old.urgency),
-        epochs: new.epochs.or(old.epochs),
-        epoch: new.epoch.or(old.epoch),
-        epoch_s: new.epoch_s.or(old.epoch_s),
-        at: new.at.or(old.at),
-        save: new.save.or(old.save),
-        save_s: new.save_s.or(old.save_s),
-        saved: new.saved.or(old.saved),
-        signal: new.signal.or(old.signal),
-        priority: new.priority.or(old.priority),
-    }
-}
-
-fn share_a_key(a: &Directives, b: &Directives) -> bool {
-    let names = |directives| serde_json::to_value(directives).expect("they can be written");
-    let (a, b) = (names(a), names(b));
-    let mut keys = a.as_object().into_iter().flatten();
-    keys.any(|(key, value)| !value.is_null() && !b[key].is_null())
 }
 
 /// How many bytes of `text` stand in `edited` in their order; directives are put in between.

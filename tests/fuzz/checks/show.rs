@@ -81,14 +81,7 @@ fn sly_user(choice: usize, text: &[u8]) {
 /// Bytes that are no text of a user's within what a command printed.
 fn spliced(choice: usize, bytes: &[u8]) {
     let mut printed = Printed::of(4, &crowd());
-    let stream = match choice % 6 {
-        0 => &mut printed.list,
-        1 => &mut printed.texts,
-        2 => &mut printed.whole_texts,
-        3 => &mut printed.records,
-        4 => &mut printed.nodes,
-        _ => &mut printed.partitions,
-    };
+    let stream = printer::stream(&mut printed, choice);
     let at = bytes
         .first()
         .map_or(0, |byte| usize::from(*byte) * 16)

@@ -6,6 +6,9 @@
 mod arena;
 #[path = "views/look.rs"]
 mod look;
+#[path = "../../support/shim.rs"]
+#[allow(dead_code, reason = "the fake host uses the rest")]
+mod shim;
 
 use arbitrary::{Result, Unstructured};
 use arena::Arena;
@@ -76,19 +79,7 @@ unsafe extern "C" fn set_requeue(context: *mut c_void, requeue: bool) {
 
 /// A core that lets everybody but the outcast be urgent.
 static ATTACHED: LazyLock<()> = LazyLock::new(|| {
-    let host = surgent_host_t {
-        size: u32::try_from(size_of::<surgent_host_t>()).expect("small"),
-        abi: SURGENT_ABI,
-        shim: SURGENT_SHIM_JOB_SUBMIT,
-        slurm_version: 0x16_05_08,
-        slurm_conf: ptr::null(),
-        state_dir: ptr::null(),
-        log: Some(log),
-        snapshot: None,
-        nudge: None,
-        reprioritize: None,
-        use_base: None,
-    };
+    let host = shim::host(SURGENT_SHIM_JOB_SUBMIT, log);
     // SAFETY: a whole struct whose functions stay.
     assert_eq!(unsafe { surgent_attach(&host) }, 0);
     let settings = "[admission]\ndeny_users = [\"4243\"]\n[admission.per_user]\ngpus = 16\n";

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The scontrol and scancel that Surgent is told to use: wrappers that can be made to go wrong.
 
-use crate::field::Field;
-use crate::support::Outcome;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use crate::support::{Outcome, write_program};
 use std::path::Path;
 
 /// Puts both into `folder`. A file beside each says how it goes wrong; without it, it does not.
@@ -21,29 +18,7 @@ pub fn write_wrappers(folder: &Path) -> Outcome {
              exec {name} \"$@\"\n",
             path.display()
         );
-        fs::write(&path, text)
-            .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o755)))
-            .map_err(|error| format!("{}: {error}", path.display()))?;
+        write_program(&path, &text)?;
     }
     Ok(())
-}
-
-pub fn set(field: &Field<'_>, name: &str, fault: &str) -> Outcome {
-    let path = field.commands.join(format!("{name}.fault"));
-    fs::write(&path, fault).map_err(|error| format!("{}: {error}", path.display()).into())
-}
-
-pub fn remove(field: &Field<'_>, name: &str) -> Outcome {
-    let path = field.commands.join(name);
-    fs::rename(&path, path.with_extension("away"))
-        .map_err(|error| format!("{}: {error}", path.display()).into())
-}
-
-pub fn mend(field: &Field<'_>, name: &str) -> Outcome {
-    let path = field.commands.join(name);
-    let _ = fs::remove_file(path.with_extension("fault"));
-    match fs::rename(path.with_extension("away"), &path) {
-        Err(error) if !path.exists() => Err(format!("{}: {error}", path.display()).into()),
-        _ => Ok(()),
-    }
 }

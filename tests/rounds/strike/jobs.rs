@@ -3,7 +3,7 @@
 
 use super::Struck;
 use crate::field::Field;
-use crate::round::Shape;
+use crate::rounds::round::Shape;
 use crate::support::Outcome;
 
 /// The user of a victim writes something else over its comment, by which it had told how it is asked, and that it has saved.

@@ -7,8 +7,9 @@ mod files;
 mod jobs;
 mod nodes;
 
-use crate::fault::Fault;
 use crate::field::Field;
+use crate::rounds::damage;
+use crate::rounds::fault::Fault;
 use crate::support::Outcome;
 use rustix::process::Signal;
 
@@ -16,29 +17,25 @@ use rustix::process::Signal;
 pub type Struck = Result<(), String>;
 
 pub fn strike(field: &mut Field<'_>) -> Outcome<Struck> {
+    let folder = field.cluster.folder().to_owned();
+    if let Some(way) = field.round.fault.of_command() {
+        return damage::spoil_command(field.commands, way).map(Ok);
+    }
     match field.round.fault {
         Fault::ControllerKilled => controller::kill(field)?,
         Fault::ControllerTerminated => field.cluster.terminate_controller()?,
         Fault::StateTruncated | Fault::StateNewer | Fault::StateOfAnother => {
             field.cluster.terminate_controller()?;
-            return files::damage_state(field);
+            return damage::damage_state(&folder, field.round.fault);
         }
         Fault::Reconfigured => field.cluster.reconfigure()?,
-        Fault::StateFull => files::fill_state(field)?,
+        Fault::StateFull => damage::fill_state(&folder)?,
         Fault::StateReadOnly => files::remount_state(field, "ro")?,
         Fault::SettingsRubbish => files::replace_settings(field)?,
-        Fault::ClockForward => controller::set_clock(field.cluster, "+40")?,
-        Fault::ClockBack => controller::set_clock(field.cluster, "-40")?,
+        Fault::ClockForward => damage::set_clock(&folder, 40)?,
+        Fault::ClockBack => damage::set_clock(&folder, -40)?,
         Fault::MungeStopped => field.cluster.signal_daemon("munge.pid", Signal::STOP)?,
         Fault::MungeKilled => field.cluster.signal_daemon("munge.pid", Signal::KILL)?,
-        Fault::ScontrolMissing => commands::remove(field, "scontrol")?,
-        Fault::ScontrolFails => commands::set(field, "scontrol", "fail")?,
-        Fault::ScontrolHangs => commands::set(field, "scontrol", "hang")?,
-        Fault::ScontrolSlow => commands::set(field, "scontrol", "slow")?,
-        Fault::ScancelMissing => commands::remove(field, "scancel")?,
-        Fault::ScancelFails => commands::set(field, "scancel", "fail")?,
-        Fault::ScancelHangs => commands::set(field, "scancel", "hang")?,
-        Fault::ScancelSlow => commands::set(field, "scancel", "slow")?,
         Fault::SlurmdKilled => return nodes::kill_slurmd(field),
         Fault::StepdKilled => return nodes::kill_stepd(field),
         Fault::NodeGone => return nodes::lose(field),
@@ -55,30 +52,34 @@ pub fn strike(field: &mut Field<'_>) -> Outcome<Struck> {
         Fault::VictimFails => jobs::end_victim(field, "fail")?,
         Fault::VictimCancelled => jobs::command_on_victim(field, "scancel", &[])?,
         Fault::VictimRequeued => jobs::command_on_victim(field, "scontrol", &["requeue"])?,
+        // Not of a real Slurm's.
+        _ => {}
     }
     Ok(Ok(()))
 }
 
 pub fn heal(field: &mut Field<'_>) -> Outcome {
+    let folder = field.cluster.folder().to_owned();
+    if let Some(way) = field.round.fault.of_command() {
+        return damage::mend_command(field.commands, way);
+    }
     match field.round.fault {
         Fault::ControllerKilled
         | Fault::ControllerTerminated
         | Fault::StateTruncated
         | Fault::StateNewer
         | Fault::StateOfAnother => field.cluster.start_controller(),
-        Fault::StateFull => files::empty_state(field),
+        Fault::StateFull => damage::empty_state(&folder),
         Fault::StateReadOnly => files::remount_state(field, "rw"),
-        Fault::SettingsRubbish => files::restore_settings(field),
-        Fault::ClockForward | Fault::ClockBack => controller::set_clock(field.cluster, "+0"),
+        Fault::SettingsRubbish => damage::restore_settings(&folder),
+        Fault::ClockForward | Fault::ClockBack => damage::set_clock(&folder, 0),
         Fault::MungeStopped => field.cluster.signal_daemon("munge.pid", Signal::CONT),
         Fault::MungeKilled => field.cluster.run_munge(),
-        Fault::ScontrolMissing | Fault::ScontrolFails | Fault::ScontrolHangs | Fault::ScontrolSlow => {
-            commands::mend(field, "scontrol")
+        Fault::SlurmdKilled | Fault::NodeGone => nodes::bring_back(field),
+        Fault::StepdKilled => {
+            nodes::bring_back(field)?;
+            nodes::give_up_excused(field)
         }
-        Fault::ScancelMissing | Fault::ScancelFails | Fault::ScancelHangs | Fault::ScancelSlow => {
-            commands::mend(field, "scancel")
-        }
-        Fault::SlurmdKilled | Fault::StepdKilled | Fault::NodeGone => nodes::bring_back(field),
         Fault::NodeDrained => nodes::resume(field),
         Fault::ReservationBegins => nodes::end_reservation(field),
         Fault::UrgentHeld => jobs::change_urgent(field, &["release"]).map(drop),
@@ -87,4 +88,3 @@ pub fn heal(field: &mut Field<'_>) -> Outcome {
 }
 
 pub use commands::write_wrappers;
-pub use controller::{clock_environment, set_clock};

@@ -3,7 +3,7 @@
 
 use super::Struck;
 use crate::field::Field;
-use crate::leftovers::processes;
+use crate::support::leftovers::processes;
 use crate::support::{JobId, LIMIT, Outcome};
 use crate::victims::Victim;
 use rustix::process::{Pid, Signal, kill_process};
@@ -38,6 +38,14 @@ pub fn kill_stepd(field: &mut Field<'_>) -> Outcome<Struck> {
         .signal_daemon(&format!("slurmd-{node}.pid"), Signal::KILL)?;
     field.lost_node = Some(node);
     Ok(Ok(()))
+}
+
+/// Slurm takes a job that is as young as these for running although its node says that it is not there. Its user ends it.
+pub fn give_up_excused(field: &mut Field<'_>) -> Outcome {
+    for job in &field.excused {
+        field.cluster.ask("scancel", &[&job.to_string()])?;
+    }
+    Ok(())
 }
 
 /// The node is gone with all that runs there, and an administrator says so.

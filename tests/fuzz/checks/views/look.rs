@@ -19,10 +19,14 @@ pub fn look(from: &mut Unstructured<'_>, arena: &mut Arena) -> Result<()> {
     let reclass = BTreeSet::from([JobId(1), JobId(2)]);
     let mut collector = Collector::new(now, reclass, Users::default(), Tape::default());
     let sink = collector.sink();
-    let put = (sink.expect, sink.node, sink.job, sink.wants_request);
+    let put = (sink.expect, sink.node, sink.job);
+    let asked = (sink.concerns, sink.wants_request);
     let later = (sink.forget_job, sink.locked);
-    let ((Some(expect), Some(take_node), Some(take_job), Some(wants)), (Some(forget), Some(locked))) =
-        (put, later)
+    let (
+        (Some(expect), Some(take_node), Some(take_job)),
+        (Some(concerns), Some(wants)),
+        (Some(forget), Some(locked)),
+    ) = (put, asked, later)
     else {
         unreachable!("a sink is whole");
     };
@@ -36,6 +40,9 @@ pub fn look(from: &mut Unstructured<'_>, arena: &mut Arena) -> Result<()> {
         for _ in 0..from.int_in_range(0..=6)? {
             let job = job(from, arena)?;
             let job = arena.or_null(from, job)?;
+            if let Some(job) = job.as_ref() {
+                concerns(sink.context, job.job_id, job.admin_comment);
+            }
             wants(sink.context, job);
             take_job(sink.context, job);
             // No input is read for this, so that those that were kept stay what they are.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What must not be left: processes of jobs and commands, threads and children of slurmctld, files.
 
-use crate::field::Field;
-use crate::support::{Cluster, JobId, LIMIT, Outcome};
+use super::{Cluster, JobId, LIMIT, Outcome};
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
@@ -43,21 +43,46 @@ pub fn processes(folder: &Path) -> Vec<Process> {
     found.collect()
 }
 
-/// Waits until nothing of the round is left, no job of it being there any more.
-pub fn wait_until_gone(field: &Field<'_>) -> Outcome {
-    let cluster = &field.cluster;
-    cluster.wait_until("nothing to be left of the round", LIMIT, |cluster| {
-        let left: Vec<String> = processes(cluster.folder())
-            .iter()
-            .map(|process| format!("process {} {}", process.pid, process.command.replace('\0', " ")))
-            .chain(threads(field))
-            .chain(files(field))
-            .collect();
+/// What there is although no job of the round is there any more; `controller` is the number of slurmctld's process.
+pub fn left(folder: &Path, controller: Option<i32>) -> Vec<String> {
+    let ours: Vec<String> = threads(controller).into_iter().chain(files(folder)).collect();
+    if !ours.is_empty() {
+        return ours;
+    }
+    // Last, for a machine may have thousands.
+    let processes = processes(folder).into_iter();
+    let named =
+        processes.map(|process| format!("process {} {}", process.pid, process.command.replace('\0', " ")));
+    named.collect()
+}
+
+/// Waits until nothing is left, no job being there any more.
+pub fn wait_until_gone(cluster: &Cluster) -> Outcome {
+    cluster.wait_until("nothing to be left of the jobs", LIMIT, |cluster| {
+        let pid = cluster.controller_pid().map(|pid| pid.as_raw_nonzero().get());
+        let left = left(cluster.folder(), pid);
         match left.is_empty() {
             true => Ok(Some(())),
-            false => Err(format!("left of the round: {}", left.join("; ")).into()),
+            false => Err(format!("left of the jobs: {}", left.join("; ")).into()),
         }
     })
+}
+
+/// Plans that Surgent is still in the middle of, by its state file in `state`.
+pub fn plans(state: &Path) -> Option<String> {
+    let path = state.join("surgent.state");
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => return Some(format!("{}: {error}", path.display())),
+    };
+    let state: Value = match serde_json::from_str(&text) {
+        Ok(state) => state,
+        Err(error) => return Some(format!("surgent.state: {error}")),
+    };
+    let campaigns = state["book"]["campaigns"].as_array();
+    let is_empty = campaigns.is_some_and(|campaigns| campaigns.is_empty());
+    (!is_empty).then(|| format!("plans in surgent.state: {}", state["book"]["campaigns"]))
 }
 
 /// GPUs that Slurm counts as used although no job is there any more. Surgent does not touch that count.
@@ -71,11 +96,11 @@ pub fn leaked_gpus(cluster: &Cluster) -> Outcome<Vec<String>> {
 }
 
 /// One planner, no command's thread, and no child of slurmctld but its own helper.
-fn threads(field: &Field<'_>) -> Vec<String> {
-    let Some(pid) = field.cluster.controller_pid() else {
+fn threads(controller: Option<i32>) -> Vec<String> {
+    let Some(pid) = controller else {
         return vec!["slurmctld does not run".to_owned()];
     };
-    let tasks = format!("/proc/{}/task", pid.as_raw_nonzero());
+    let tasks = format!("/proc/{pid}/task");
     let (mut planners, mut left) = (0, Vec::new());
     for task in fs::read_dir(tasks).into_iter().flatten().flatten() {
         let text = |file: &str| fs::read_to_string(task.path().join(file)).unwrap_or_default();
@@ -99,11 +124,8 @@ fn threads(field: &Field<'_>) -> Vec<String> {
 }
 
 /// In StateSaveLocation only what stays: the state, the audit, the counters, the facts behind the latest plans.
-fn files(field: &Field<'_>) -> Vec<String> {
-    let entries = fs::read_dir(field.cluster.state())
-        .into_iter()
-        .flatten()
-        .flatten();
+fn files(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder.join("state")).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let ours = names.filter(|name| name.starts_with("surgent."));
     let stay = [

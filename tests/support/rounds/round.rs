@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What a round is, from its seed.
 
-use crate::fault::Fault;
+use super::fault::Fault;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -48,6 +48,18 @@ impl Step {
             Self::Restored => "restored",
         }
     }
+
+    /// The parts of slurmctld's log of which any shows that it is reached; none where another sign does.
+    pub fn signs(self) -> &'static [&'static str] {
+        match self {
+            Self::Submitted | Self::Running => &[],
+            Self::Asked => &["surgent: asked job"],
+            Self::Saved => &[" has saved for job "],
+            Self::GateOpen => &["surgent: gate open", "surgent: requeueing jobs"],
+            Self::Requeued => &[" has been requeued to reclaim", "Requeuing JobId="],
+            Self::Restored => &[" was requeued for job "],
+        }
+    }
 }
 
 /// What asks for the victims' nodes.
@@ -87,8 +99,9 @@ pub struct Round {
 }
 
 impl Round {
-    pub fn of(seed: u64) -> Self {
-        let all = Fault::at_steps();
+    /// The round with this seed, with one of `faults`.
+    pub fn of(seed: u64, faults: &[Fault]) -> Self {
+        let all = Fault::at_steps(faults);
         // Coprime to the number of pairs: seeds that follow one another have different faults, and as many of them as there
         // are pairs meet each once.
         let stride = (57..)

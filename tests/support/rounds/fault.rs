@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! All faults, at which steps each can strike, and what may come of it.
 
-use crate::round::Step;
+use super::round::Step;
 
 /// One kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,10 +43,17 @@ pub enum Fault {
     VictimFails,
     VictimCancelled,
     VictimRequeued,
+    /// As `ControllerKilled`, with all of Slurm's own state on disk.
+    ControllerKilledWhole,
+    PluginsReloaded,
+    SnapshotNotReady,
+    SnapshotNoMemory,
+    SnapshotUnreadable,
 }
 
 impl Fault {
-    pub const ALL: [Self; 37] = [
+    /// What strikes a real Slurm.
+    pub const REAL: &[Self] = &[
         Self::ControllerKilled,
         Self::ControllerTerminated,
         Self::Reconfigured,
@@ -86,9 +93,49 @@ impl Fault {
         Self::VictimRequeued,
     ];
 
-    /// Every fault with every step at which it can strike.
-    pub fn at_steps() -> Vec<(Self, Step)> {
-        let pairs = Self::ALL
+    /// What strikes the fake host: there is no munge, and nothing runs on its nodes.
+    pub const FAKE: &[Self] = &[
+        Self::ControllerKilled,
+        Self::ControllerKilledWhole,
+        Self::ControllerTerminated,
+        Self::PluginsReloaded,
+        Self::StateFull,
+        Self::StateReadOnly,
+        Self::StateTruncated,
+        Self::StateNewer,
+        Self::StateOfAnother,
+        Self::SettingsRubbish,
+        Self::ClockForward,
+        Self::ClockBack,
+        Self::ScontrolMissing,
+        Self::ScontrolFails,
+        Self::ScontrolHangs,
+        Self::ScontrolSlow,
+        Self::ScancelMissing,
+        Self::ScancelFails,
+        Self::ScancelHangs,
+        Self::ScancelSlow,
+        Self::SnapshotNotReady,
+        Self::SnapshotNoMemory,
+        Self::SnapshotUnreadable,
+        Self::NodeGone,
+        Self::NodeDrained,
+        Self::ReservationBegins,
+        Self::CommentRewritten,
+        Self::RecordOverwritten,
+        Self::UrgentCancelled,
+        Self::UrgentHeld,
+        Self::UrgentResized,
+        Self::UrgentMoved,
+        Self::VictimFinishes,
+        Self::VictimFails,
+        Self::VictimCancelled,
+        Self::VictimRequeued,
+    ];
+
+    /// Each of `faults` with every step at which it can strike.
+    pub fn at_steps(faults: &[Self]) -> Vec<(Self, Step)> {
+        let pairs = faults
             .iter()
             .flat_map(|fault| Step::ALL.map(|step| (*fault, step)));
         pairs.filter(|(fault, step)| fault.can_strike(*step)).collect()
@@ -141,6 +188,11 @@ impl Fault {
             Self::VictimFails => "victim fails",
             Self::VictimCancelled => "victim cancelled",
             Self::VictimRequeued => "victim requeued by its user",
+            Self::ControllerKilledWhole => "slurmctld SIGKILL, all written",
+            Self::PluginsReloaded => "fini and init",
+            Self::SnapshotNotReady => "no look: Slurm is not ready",
+            Self::SnapshotNoMemory => "no look: no memory",
+            Self::SnapshotUnreadable => "a look with an unreadable record",
         }
     }
 
@@ -170,6 +222,21 @@ impl Fault {
     /// Needs a StateSaveLocation of its own.
     pub fn wants_root(self) -> bool {
         matches!(self, Self::StateFull | Self::StateReadOnly)
+    }
+
+    /// What command goes wrong, and how. One that is missing is renamed.
+    pub fn of_command(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::ScontrolMissing => Some(("scontrol", "missing")),
+            Self::ScontrolFails => Some(("scontrol", "fail")),
+            Self::ScontrolHangs => Some(("scontrol", "hang")),
+            Self::ScontrolSlow => Some(("scontrol", "slow")),
+            Self::ScancelMissing => Some(("scancel", "missing")),
+            Self::ScancelFails => Some(("scancel", "fail")),
+            Self::ScancelHangs => Some(("scancel", "hang")),
+            Self::ScancelSlow => Some(("scancel", "slow")),
+            _ => None,
+        }
     }
 
     pub fn steps_clock(self) -> bool {

@@ -1,17 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A line for each round, and in the end how often each fault struck at each step.
 
-use crate::fault::Fault;
-use crate::round::{Round, Step};
-use crate::site::Verdict;
-use crate::support::Outcome;
-use std::io::Write as _;
+use super::fault::Fault;
+use super::round::{Round, Step};
+use crate::support::{Outcome, tell};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+/// What a round ended with.
+pub enum Verdict {
+    /// The fault struck, and all is well; what is remarkable about Slurm itself.
+    Well(Vec<String>),
+    /// All is well, but there was nothing to strike.
+    Missed(String),
+    /// The round could not be played here.
+    Skipped(&'static str),
+    /// Something is not as it must be: what, the round's story, and the logs.
+    Violated(String),
+}
 
 /// See above.
 pub struct Tally {
     rounds: u64,
+    faults: &'static [Fault],
     begun: Instant,
     entries: Mutex<Vec<Entry>>,
 }
@@ -22,9 +33,10 @@ struct Entry {
 }
 
 impl Tally {
-    pub fn new(rounds: u64) -> Self {
+    pub fn new(rounds: u64, faults: &'static [Fault]) -> Self {
         Self {
             rounds,
+            faults,
             begun: Instant::now(),
             entries: Mutex::default(),
         }
@@ -55,7 +67,7 @@ impl Tally {
             .entries
             .into_inner()
             .unwrap_or_else(|poison| poison.into_inner());
-        tell(&summary(&entries, time));
+        tell(&summary(self.faults, &entries, time));
         let violated = entries
             .iter()
             .filter(|entry| matches!(entry.verdict, Verdict::Violated(_)));
@@ -71,7 +83,7 @@ impl Tally {
     }
 }
 
-fn summary(entries: &[Entry], time: Duration) -> String {
+fn summary(faults: &[Fault], entries: &[Entry], time: Duration) -> String {
     let mut text = format!(
         "{} rounds in {} s. Struck, by fault and step:\n",
         entries.len(),
@@ -81,12 +93,12 @@ fn summary(entries: &[Entry], time: Duration) -> String {
     for step in Step::ALL {
         text += &format!("{:>12}", step.name());
     }
-    for fault in Fault::ALL {
+    for fault in faults {
         text += &format!("\n{:34}", fault.name());
         for step in Step::ALL {
             let of = entries
                 .iter()
-                .filter(|entry| entry.round.fault == fault && entry.round.step == step);
+                .filter(|entry| entry.round.fault == *fault && entry.round.step == step);
             let (mut struck, mut violated) = (0, 0);
             for entry in of {
                 struck += u32::from(matches!(entry.verdict, Verdict::Well(_) | Verdict::Violated(_)));
@@ -101,10 +113,4 @@ fn summary(entries: &[Entry], time: Duration) -> String {
         }
     }
     text
-}
-
-/// Prints a line even where the test passes, whose output by `println!` nobody would see.
-pub fn tell(text: &str) {
-    // Nobody to hear it is no reason to fail.
-    let _ = writeln!(std::io::stderr(), "{text}");
 }
