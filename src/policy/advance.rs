@@ -188,15 +188,17 @@ impl<'a> Advance<'a> {
         for asked in victims.filter(|asked| is_forgotten(facts, asked)) {
             // Not on the first sight of it: slurmctld has just started.
             let seen = *asked.tried.get_or_insert(now);
-            let recorded = facts
-                .job(asked.job)
-                .is_some_and(|job| shows_request(job, asked, campaign.urgent));
+            if now - seen < ASK_AGAIN_S {
+                continue;
+            }
+            asked.tried = Some(now);
+            let recorded =
+                same_run(facts, asked).is_some_and(|job| shows_request(job, asked, campaign.urgent));
             if !recorded {
                 // Slurm may have forgotten that, too; without it nobody would give the job its place back.
                 let signal = None;
                 self.actions.push(Asked { signal, ..*asked }.ask(campaign.urgent));
-            } else if now - seen >= ASK_AGAIN_S {
-                asked.tried = Some(now);
+            } else {
                 self.actions.push(Action::Say(notes::forgotten(asked.job)));
                 self.actions.push(Action::Requeue {
                     jobs: vec![asked.job],
