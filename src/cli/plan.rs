@@ -163,7 +163,7 @@ pub(super) fn verdicts(facts: &mut Facts, mut book: Book, mut settings: Settings
         }
     });
     if verdicts.is_empty() {
-        let campaign = book.campaigns.iter().find(|campaign| campaign.urgent == id);
+        let campaign = book.campaigns_of(id).next();
         verdicts.push(Verdict::Standing(match campaign {
             Some(campaign) => Standing::in_progress(campaign),
             None => Standing::Hindered {

@@ -2,6 +2,7 @@
 //! Log lines go through Slurm's own log, each beginning with `surgent: `.
 
 use super::abi;
+use crate::policy::line::on_one_line;
 use arc_swap::ArcSwapOption;
 use bstr::ByteSlice;
 use std::ffi::{CString, c_char};
@@ -32,15 +33,7 @@ pub fn install(write: LogFn) {
 
 /// `text` as it may appear in a log: one line, printable, of bounded length.
 pub fn printable(text: &[u8]) -> String {
-    let cut = &text[..text.len().min(LINE_MAX_BYTES)];
-    let mut line = String::with_capacity(cut.len());
-    for c in cut.to_str_lossy().chars() {
-        match c.is_control() {
-            true => line.extend(c.escape_default()),
-            false => line.push(c),
-        }
-    }
-    line
+    on_one_line(&text[..text.len().min(LINE_MAX_BYTES)].to_str_lossy())
 }
 
 impl log::Log for Logger {

@@ -4,12 +4,12 @@
 //! let their victims go, and whoever is then without a place would ask the next.
 
 use super::book::{Book, Campaign, Phase};
+use super::facts::PlaceInQueue;
 use super::fit::Ledger;
 use super::het::untested_max_s;
 use super::ids::JobId;
 use super::party::Party;
 use super::places::Places;
-use super::step::TASKS_MAX;
 use super::units::UnixTime;
 use std::cmp::Reverse;
 
@@ -51,7 +51,7 @@ impl<'a> Ahead<'a> {
     pub fn set_aside(
         &mut self,
         campaign: &Campaign,
-        position: (Reverse<u32>, JobId),
+        position: PlaceInQueue,
         ledger: &mut Ledger,
         free: &mut FreePlaces,
     ) {
@@ -73,15 +73,13 @@ pub fn is_untested(party: &Party<'_>, now: UnixTime) -> bool {
     !party.is_tested() && now - party.submit() < untested_max_s(party)
 }
 
+/// Other than [`super::step`] does for those who ask others, this counts a job of which a campaign is being wound up: it may
+/// be let go because it fits.
 fn without_campaign(book: &Book, party: &Party<'_>) -> usize {
-    let of_it = || {
-        book.campaigns
-            .iter()
-            .filter(|campaign| campaign.urgent == party.id())
-    };
+    let of_it = || book.campaigns_of(party.id());
     if of_it().any(|campaign| matches!(campaign.phase, Phase::GivenUp { .. })) {
         return 0;
     }
     let claiming = of_it().filter(|campaign| campaign.claims()).count();
-    (party.tasks() as usize).min(TASKS_MAX).saturating_sub(claiming)
+    party.tasks_served().saturating_sub(claiming)
 }

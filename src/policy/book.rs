@@ -54,6 +54,13 @@ impl Book {
         self
     }
 
+    /// Those for `urgent`: of an array, one for each of its tasks.
+    pub fn campaigns_of(&self, urgent: JobId) -> impl Iterator<Item = &Campaign> {
+        self.campaigns
+            .iter()
+            .filter(move |campaign| campaign.urgent == urgent)
+    }
+
     /// The clock was stepped by `by_s` seconds, and it is `now`: what is waited for is waited for as long as without that. A
     /// job that was asked at a time that is still to come has not saved since, by any clock that is right: it is asked
     /// again.

@@ -10,6 +10,7 @@ pub use super::request::{Choice, Counted, GresRequest, MemoryRequest, Request};
 use super::resources::{Amounts, GresTable};
 use super::units::UnixTime;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 
 /// The cluster at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -206,6 +207,9 @@ impl RunningJob {
     }
 }
 
+/// The least is the first.
+pub type PlaceInQueue = (Reverse<u32>, JobId);
+
 /// An urgent job that waits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WaitingJob {
@@ -242,6 +246,13 @@ pub struct WaitingJob {
     /// The whole AdminComment.
     #[serde(with = "super::snapshot::text", default)]
     pub admin_comment: Vec<u8>,
+}
+
+impl WaitingJob {
+    /// Sorts jobs as Slurm's scheduler looks at them.
+    pub fn place_in_queue(&self) -> PlaceInQueue {
+        (Reverse(self.priority), self.id)
+    }
 }
 
 /// An urgent job that has ended.

@@ -23,6 +23,7 @@ pub mod fit;
 pub mod het;
 pub mod ids;
 pub mod labels;
+pub mod line;
 pub mod metrics;
 pub mod notes;
 pub mod outlook;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Who is served at one place of the queue: a waiting job, or all components of a heterogeneous one.
 
-use super::facts::{Facts, Hindrance, WaitingJob};
+use super::facts::{Facts, Hindrance, PlaceInQueue, WaitingJob};
 use super::fit::{Demand, Ledger};
 use super::ids::{JobId, NodeIndex};
 use super::outlook::Outlook;
@@ -11,8 +11,10 @@ use super::request::Request;
 use super::together;
 use super::units::UnixTime;
 use std::cell::OnceCell;
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
+
+/// Of one array at most so many tasks are planned for at a time.
+const TASKS_MAX: usize = 64;
 
 /// Waiting jobs that start together or not at all; mostly one.
 #[derive(Clone, Debug)]
@@ -105,14 +107,19 @@ impl<'a> Party<'a> {
         self.leader().tasks
     }
 
+    /// For how many of them places are looked for at a time.
+    pub fn tasks_served(&self) -> usize {
+        (self.tasks() as usize).min(TASKS_MAX)
+    }
+
     /// When it was submitted.
     pub fn submit(&self) -> UnixTime {
         self.leader().submit
     }
 
     /// Sorts parties as they are served.
-    pub fn place_in_queue(&self) -> (Reverse<u32>, JobId) {
-        (Reverse(self.leader().priority), self.id())
+    pub fn place_in_queue(&self) -> PlaceInQueue {
+        self.leader().place_in_queue()
     }
 
     /// What its users ask for.

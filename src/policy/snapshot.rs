@@ -5,6 +5,7 @@ mod check;
 
 use super::book::Book;
 use super::facts::Facts;
+use super::line::on_one_line;
 use super::settings::Settings;
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +52,7 @@ impl<'a> SnapshotView<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
     /// Not JSON, or not of this form.
-    #[error("this is no snapshot of facts: {}", one_line(.0))]
+    #[error("this is no snapshot of facts: {}", on_one_line(&.0.to_string()))]
     Form(#[from] serde_json::Error),
     /// Of this form, with facts that cannot be.
     #[error("this snapshot says what cannot be: {0}")]
@@ -64,18 +65,6 @@ pub enum SnapshotError {
     /// With settings that no file could have.
     #[error("the settings in this snapshot are of no use: {0}")]
     Settings(String),
-}
-
-/// An error about a file of somebody else's, whose words may be in it, without what would do something to a terminal.
-fn one_line(error: &serde_json::Error) -> String {
-    let mut line = String::new();
-    for c in error.to_string().chars() {
-        match c.is_control() {
-            true => line.extend(c.escape_default()),
-            false => line.push(c),
-        }
-    }
-    line
 }
 
 impl Snapshot {

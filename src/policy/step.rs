@@ -12,7 +12,7 @@ use super::book::{Action, Asked, Book, Campaign, Fitting, Phase, Promotion};
 use super::decision::{Decision, Listener};
 use super::directives::Urgency;
 use super::eligibility::Refusal;
-use super::facts::{Facts, WaitingJob};
+use super::facts::{Facts, PlaceInQueue, WaitingJob};
 use super::fit::Ledger;
 use super::het::{is_as_it_was, start_max_s};
 use super::ids::{JobId, NodeIndex};
@@ -23,10 +23,9 @@ use super::plan::{Constraints, Outcome, Plan};
 use super::queue;
 use super::settings::{Mode, Settings};
 use super::units::{Seconds, UnixTime};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Of one array at most so many tasks are planned for at a time.
-pub(super) const TASKS_MAX: usize = 64;
 /// While an urgent job fits, the scheduler is nudged this often.
 const NUDGE_EVERY_S: Seconds = Seconds(2.0);
 /// Slurm may have its own mind about a job's priority; it is told again no sooner than after this.
@@ -173,9 +172,10 @@ fn being_served(book: &Book, parties: &[Party<'_>], now: UnixTime, settings: &Se
     campaigns.map(|campaign| campaign.urgent).chain(fitting).collect()
 }
 
-fn queue_position(facts: &Facts, urgent: JobId) -> (std::cmp::Reverse<u32>, JobId) {
+/// Who does not wait any more comes last.
+fn queue_position(facts: &Facts, urgent: JobId) -> PlaceInQueue {
     let waiting = facts.waiting.iter().find(|job| job.id == urgent);
-    (std::cmp::Reverse(waiting.map_or(0, |job| job.priority)), urgent)
+    waiting.map_or((Reverse(0), urgent), WaitingJob::place_in_queue)
 }
 
 /// The jobs that make way in campaigns other than number `except`.
@@ -212,7 +212,7 @@ fn begin(
     let Outlook { facts, settings, .. } = *outlook;
     for party in parties {
         let id = party.id();
-        let in_campaign = book.campaigns.iter().any(|campaign| campaign.urgent == id);
+        let in_campaign = book.campaigns_of(id).next().is_some();
         if let Some(hindrance) = party.hindrance().filter(|_| !in_campaign) {
             say(&mut book.said, actions, id, notes::blocked(id, hindrance));
         }
@@ -304,12 +304,8 @@ fn begin(
 
 /// For how many jobs of those that `party` stands for nobody makes way yet.
 fn unserved(book: &Book, party: &Party<'_>) -> usize {
-    let of_it = || {
-        book.campaigns
-            .iter()
-            .filter(|campaign| campaign.urgent == party.id())
-    };
-    let wanted = (party.tasks() as usize).min(TASKS_MAX);
+    let of_it = || book.campaigns_of(party.id());
+    let wanted = party.tasks_served();
     if wanted == 1 || of_it().any(|campaign| matches!(campaign.phase, Phase::GivenUp { .. })) {
         // What was begun for a job is wound up before anything else is begun for it.
         return usize::from(of_it().next().is_none());
@@ -379,9 +375,8 @@ fn hurry(book: &mut Book, urgent: &Party<'_>, facts: &Facts, settings: &Settings
 fn promote(book: &mut Book, facts: &Facts, settings: &Settings, actions: &mut Vec<Action>) {
     for job in &facts.waiting {
         let gate_open = book
-            .campaigns
-            .iter()
-            .any(|campaign| campaign.urgent == job.id && matches!(campaign.phase, Phase::Open { .. }));
+            .campaigns_of(job.id)
+            .any(|campaign| matches!(campaign.phase, Phase::Open { .. }));
         let held_up = gate_open && has_somebody_before(facts, job);
         let place = queue::place(job, held_up, facts.now, settings);
         if job.blocked || job.priority >= place {
@@ -406,9 +401,8 @@ fn promote(book: &mut Book, facts: &Facts, settings: &Settings, actions: &mut Ve
 
 /// Whether another job that may start stands before this one.
 fn has_somebody_before(facts: &Facts, job: &WaitingJob) -> bool {
-    let place = |job: &WaitingJob| (std::cmp::Reverse(job.priority), job.id);
     let mut others = facts.waiting.iter().filter(|other| !other.blocked);
-    others.any(|other| place(other) < place(job))
+    others.any(|other| other.place_in_queue() < job.place_in_queue())
 }
 
 fn forget_gone(book: &mut Book, facts: &Facts) {

@@ -22,12 +22,12 @@
 typedef struct surgent_look {
 	const surgent_sink_t *sink;
 	surgent_arena_t arena; /* emptied after each record */
-	int result;	       /* SURGENT_SNAPSHOT_* */
+	int result;            /* SURGENT_SNAPSHOT_* */
 	time_t now;
 	bool loses_place; /* a job that is requeued */
 	surgent_node_names_t names;
 	surgent_job_copies_t copies;
-	uint32_t hold;	   /* the number of this hold, from 1 on */
+	uint32_t hold;     /* the number of this hold, from 1 on */
 	uint64_t until_ns; /* by surgent_clock_ns(): the hold is to end then */
 } surgent_look_t;
 

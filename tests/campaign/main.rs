@@ -9,7 +9,9 @@ mod setbacks;
 mod world;
 
 use proptest::prelude::*;
-use world::{State, World};
+use std::collections::BTreeMap;
+use surgent::policy::book::Book;
+use world::{Job, State, World};
 
 /// Four nodes, four trainings of one node each; job 9 wants two nodes.
 fn full_cluster() -> World {
@@ -172,16 +174,23 @@ fn a_crash_at_any_second_ends_well_with_and_without_the_state_file() {
     }
 }
 
+/// Until the urgent job 9 starts; book and jobs as they were a second before.
+fn run_until_start(world: &mut World) -> (Book, BTreeMap<u32, Job>) {
+    loop {
+        let before = (world.book.clone(), world.jobs.clone());
+        world.tick();
+        if world.happened("start 9") {
+            return before;
+        }
+    }
+}
+
 #[test]
 fn who_was_stopped_when_slurmctld_was_killed_comes_back() {
     // The planner has seen that the urgent job started, or has not.
     for seen in [false, true] {
         let mut world = full_cluster();
-        let mut before = world.book.clone();
-        while !world.happened("start 9") {
-            before.clone_from(&world.book);
-            world.tick();
-        }
+        let (before, _) = run_until_start(&mut world);
         if !seen {
             world.book = before;
         }
@@ -200,11 +209,7 @@ fn who_was_stopped_and_runs_on_in_the_eyes_of_the_next_slurmctld_comes_back() {
     // The urgent job is still there afterwards, or its user cancels it.
     for waits in [true, false] {
         let mut world = full_cluster();
-        let mut before = world.jobs.clone();
-        while !world.happened("start 9") {
-            before.clone_from(&world.jobs);
-            world.tick();
-        }
+        let (_, before) = run_until_start(&mut world);
         let started = world.position("start 9");
         world.crash_with_ends_unwritten(before);
         if !waits {

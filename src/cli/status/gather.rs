@@ -56,11 +56,7 @@ fn waiting(cluster: &Cluster) -> impl Iterator<Item = Urgent> {
     parties.sort_by_key(Party::place_in_queue);
     parties.into_iter().map(move |party| {
         let id = party.id();
-        let campaign = cluster
-            .book
-            .campaigns
-            .iter()
-            .find(|campaign| campaign.urgent == id);
+        let campaign = cluster.book.campaigns_of(id).next();
         let job = party.leader();
         let first = job.record.as_ref().and_then(|record| record.first);
         let seen = cluster.seen.job(id);
