@@ -14,6 +14,7 @@ use super::party::Party;
 use super::plan::{Constraints, Outcome, Plan, Victim};
 use super::record::Record;
 use super::settings::Settings;
+use super::turn::Turn;
 use super::units::{Seconds, UnixTime};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,6 +42,8 @@ pub struct Advance<'a> {
     pub facts: &'a Facts,
     /// Who waits.
     pub parties: &'a [Party<'a>],
+    /// Whose victims leave now, for other urgent jobs.
+    pub turns: &'a [Turn],
     /// See [`super::book::Book::restart_after`].
     pub restart_after: Option<UnixTime>,
     /// Who of them is about to start.
@@ -262,7 +265,10 @@ impl<'a> Advance<'a> {
         party.reserve(self.ledger, &places);
 
         match (self.are_all_ready(campaign), party.is_het()) {
-            (true, false) => self.open_gate(campaign),
+            (true, false) => match Turn::before(self.turns, party, &campaign.nodes, self.parties) {
+                Some(other) => self.say(campaign.urgent, notes::waits_for_turn(campaign.urgent, other)),
+                None => self.open_gate(campaign),
+            },
             (true, true) if !self.others_would_take(campaign) => self.requeue(campaign),
             _ => {}
         }

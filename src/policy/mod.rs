@@ -40,5 +40,6 @@ pub mod snapshot;
 pub mod stake;
 pub mod step;
 pub mod together;
+mod turn;
 pub mod units;
 pub mod wait;

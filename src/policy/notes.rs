@@ -136,6 +136,11 @@ pub fn saved(asked: &Asked, urgent: JobId) -> String {
     )
 }
 
+/// All have saved, and others go first.
+pub fn waits_for_turn(urgent: JobId, other: JobId) -> String {
+    format!("job {urgent} waits for job {other} to start: either could take the nodes of the other's victims")
+}
+
 /// A victim was passed over.
 pub fn passed_over(job: JobId, urgent: JobId, late: bool) -> String {
     let why = match late {

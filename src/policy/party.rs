@@ -134,6 +134,11 @@ impl<'a> Party<'a> {
             .get_or_init(|| components.map(|job| Demand::of(&job.request)).collect())
     }
 
+    /// Whether a part of it may run on this node.
+    pub fn may_use(&self, node: NodeIndex) -> bool {
+        self.demands().iter().any(|demand| demand.may_use(node))
+    }
+
     /// Nodes for each component on which all fit as things are, or `None`.
     pub fn place(&self, ledger: &Ledger) -> Option<Places> {
         match self.demands() {

@@ -22,6 +22,7 @@ use super::party::Party;
 use super::plan::{Constraints, Outcome, Plan};
 use super::queue;
 use super::settings::{Mode, Settings};
+use super::turn::{self, Turn};
 use super::units::{Seconds, UnixTime};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,9 +73,11 @@ pub fn step_and_tell(
         let position = queue_position(facts, book.campaigns[at].urgent);
         ahead.set_aside(&book.campaigns[at], position, &mut ledger, &mut free);
         let barred = claimed(&book.campaigns, Some(at));
+        let turns = Turn::all_but(&book.campaigns, at, facts.now);
         let mut advance = Advance {
             facts,
             parties: &parties,
+            turns: &turns,
             restart_after: book.restart_after,
             being_served: &being_served,
             settings,
@@ -374,10 +377,10 @@ fn hurry(book: &mut Book, urgent: &Party<'_>, facts: &Facts, settings: &Settings
 /// before them; and where that one does not fit, Slurm's main scheduler looks at nobody behind it in its partition.
 fn promote(book: &mut Book, facts: &Facts, settings: &Settings, actions: &mut Vec<Action>) {
     for job in &facts.waiting {
-        let gate_open = book
+        let its_turn = book
             .campaigns_of(job.id)
-            .any(|campaign| matches!(campaign.phase, Phase::Open { .. }));
-        let held_up = gate_open && has_somebody_before(facts, job);
+            .any(|campaign| turn::is_on(campaign.phase, facts.now));
+        let held_up = its_turn && has_somebody_before(facts, job);
         let place = queue::place(job, held_up, facts.now, settings);
         if job.blocked || job.priority >= place {
             continue;

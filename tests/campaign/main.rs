@@ -6,6 +6,7 @@ mod het;
 mod metrics;
 mod patience;
 mod setbacks;
+mod turns;
 mod world;
 
 use proptest::prelude::*;

@@ -344,7 +344,10 @@ impl World {
             Action::ShowWait { urgent, waits_for } => {
                 self.rewrite(urgent, |record| record.waits_for = waits_for)
             }
-            Action::Reclass { .. } => unreachable!("no job here changes its class"),
+            Action::Reclass { job, class, .. } => {
+                assert_eq!(class, Urgency::Urgent, "no job here changes its class");
+                self.events.push(format!("put forward {job}"));
+            }
         }
     }
 
