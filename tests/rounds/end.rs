@@ -19,6 +19,13 @@ pub fn check(field: &mut Field<'_>) -> Outcome {
     field.cluster.controller_is_well()?;
     let remarks = field.sight()?.check()?;
     field.remarks.extend(remarks);
+    for victim in &field.victims {
+        if victim.has_lost_its_script(field.cluster) {
+            field
+                .remarks
+                .push(format!("Slurm has removed the script of job {}", victim.id));
+        }
+    }
     Ok(())
 }
 

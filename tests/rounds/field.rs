@@ -82,12 +82,18 @@ impl<'a> Field<'a> {
             id: victim.id,
             events: victim.events(self.cluster),
         };
+        let lost = self
+            .victims
+            .iter()
+            .filter(|victim| victim.has_lost_its_script(self.cluster));
+        let mut excused = self.excused.clone();
+        excused.extend(lost.map(|victim| victim.id));
         Ok(Sight {
             fault: self.round.fault,
             jobs: self.jobs()?,
             victims: self.victims.iter().map(account).collect(),
             urgent: self.urgent.clone(),
-            excused: self.excused.clone(),
+            excused,
             interrupted: self.interrupted.clone(),
             log: self.log(),
             audit: self.audit(),

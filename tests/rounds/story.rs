@@ -4,7 +4,7 @@
 use crate::field::Field;
 use crate::rounds::round::Step;
 use crate::support::{LIMIT, Outcome};
-use crate::victims::{submit_urgent, submit_victim, urgent_name};
+use crate::victims::{Victim, submit_urgent, submit_victim, urgent_name};
 use crate::{end, strike};
 use std::thread;
 use std::time::Duration;
@@ -37,12 +37,16 @@ fn set_up(field: &mut Field<'_>) -> Outcome {
     }
     let ids: Vec<_> = field.victims.iter().map(|victim| victim.id.0).collect();
     field.tell(format!("victims {ids:?} submitted"));
-    for victim in &field.victims {
-        field
-            .cluster
-            .wait_for(&format!("{} to train", victim.name), LIMIT, |cluster| {
-                Ok(victim.is_up(cluster, 0) && cluster.comment(victim.id)?.contains("signal="))
-            })?;
+    for at in 0..field.victims.len() {
+        while !trains(field, &field.victims[at])? {
+            let Victim { name, id } = &field.victims[at];
+            let (remark, name) = (
+                format!("Slurm has removed the script of job {id}"),
+                format!("{name}-again"),
+            );
+            field.remarks.push(remark);
+            field.victims[at] = submit_victim(field.cluster, &name, &field.round.victims[at])?;
+        }
     }
     // Slurm writes its jobs up to five seconds late: what it has not written, it forgets when it is killed.
     let known_ms = if field.round.fault.makes_slurm_forget() {
@@ -53,6 +57,19 @@ fn set_up(field: &mut Field<'_>) -> Outcome {
     // min_runtime_s
     thread::sleep(Duration::from_millis(known_ms.max(1100)));
     Ok(())
+}
+
+/// Waits until it does; `false` if it never will.
+fn trains(field: &Field<'_>, victim: &Victim) -> Outcome<bool> {
+    field
+        .cluster
+        .wait_until(&format!("{} to train", victim.name), LIMIT, |cluster| {
+            if victim.has_lost_its_script(cluster) {
+                return Ok(Some(false));
+            }
+            let trains = victim.is_up(cluster, 0) && cluster.comment(victim.id)?.contains("signal=");
+            Ok(trains.then_some(true))
+        })
 }
 
 fn reach(field: &Field<'_>, step: Step) -> Outcome {

@@ -34,6 +34,13 @@ impl Victim {
         events.iter().any(|event| event.run == run && event.kind == "up")
     }
 
+    /// Slurm's own: a slurmd that looks at its steps in the moment before slurmstepd listens takes the job's script for a
+    /// left-over and removes it (`_handle_stray_script`), and the job fails.
+    pub fn has_lost_its_script(&self, cluster: &Cluster) -> bool {
+        let output = cluster.output(&self.name);
+        output.contains("execve(): ") && output.contains("slurm_script: No such file or directory")
+    }
+
     /// Has it end well, or badly.
     pub fn end(&self, cluster: &Cluster, how: &str) -> Outcome {
         let file = cluster.work().join(format!("{}.{how}", self.name));
