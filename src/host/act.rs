@@ -47,7 +47,7 @@ const MONITOR_SIGNAL: &str = "URG";
 pub struct Commands<'a> {
     /// They are done.
     pub done: Vec<&'a Action>,
-    /// So many have failed.
+    /// So many have failed. What came too late for a job that had ended is neither.
     pub failed: usize,
 }
 
@@ -78,6 +78,7 @@ pub fn carry_out<'a>(
     let runner = Runner::new(core, host, settings);
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
+    let failed = AtomicUsize::new(0);
     let work = || {
         while let Some(action) = commands.get(next.fetch_add(1, Ordering::Relaxed)) {
             match runner.carry_out(action, facts) {
@@ -85,7 +86,16 @@ pub fn carry_out<'a>(
                     .lock()
                     .unwrap_or_else(|poison| poison.into_inner())
                     .push(*action),
-                Err(error) => complain(&error),
+                Err(error) if error.is_too_late() => {
+                    log::debug!(
+                        "{}: the job has ended meanwhile",
+                        printable(error.to_string().as_bytes())
+                    );
+                }
+                Err(error) => {
+                    failed.fetch_add(1, Ordering::Relaxed);
+                    complain(&error);
+                }
             }
         }
     };
@@ -99,7 +109,7 @@ pub fn carry_out<'a>(
         work();
     });
     let done = done.into_inner().unwrap_or_else(|poison| poison.into_inner());
-    let failed = commands.len() - done.len();
+    let failed = failed.into_inner();
     Commands { done, failed }
 }
 

@@ -109,6 +109,16 @@ impl CommandError {
             Self::Start { .. } | Self::Stopped { .. } | Self::TooMuch { .. } => false,
         }
     }
+
+    /// Whether the job that the command is about had ended before, so that nothing is left to be done: what Slurm's commands
+    /// say of `ESLURM_JOB_FINISHED` and `ESLURM_ALREADY_DONE` in 22.05 to 26.05.
+    pub fn is_too_late(&self) -> bool {
+        const ENDED: [&str; 2] = ["already finished", "already completing or completed"];
+        match self {
+            Self::Failed { complaint, .. } => ENDED.iter().any(|sign| complaint.contains(sign)),
+            Self::Start { .. } | Self::TimedOut { .. } | Self::Stopped { .. } | Self::TooMuch { .. } => false,
+        }
+    }
 }
 
 impl Environment {
@@ -379,6 +389,18 @@ mod tests {
         let output = sh("printf 'a\\nb'; head -c 300000 /dev/zero", LONG, &|| false).expect("it succeeds");
         assert_eq!(output.len(), 300_003);
         assert!(output.starts_with(b"a\nb\0"));
+    }
+
+    #[test]
+    fn a_job_that_has_ended_is_no_failure_to_be_tried_again() {
+        let refused = |words: &str| {
+            let script = format!("echo 'slurm_update error: {words}' >&2; exit 1");
+            sh(&script, LONG, &|| false).expect_err("exit 1")
+        };
+        let late = refused("Job has already finished");
+        assert!(late.is_too_late() && !late.is_transient());
+        assert!(refused("Job/step already completing or completed").is_too_late());
+        assert!(!refused("Invalid job id specified").is_too_late());
     }
 
     #[test]

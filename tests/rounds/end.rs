@@ -42,7 +42,12 @@ pub fn clear(field: &mut Field<'_>) -> Outcome {
     for job in unfinished(field)? {
         // Of an excused one there may be nobody left to see the sign to end, and of an urgent one that Slurm takes for running.
         let is_excused = job.id().is_some_and(|id| field.excused.contains(&id));
-        if job.state() == "PENDING" || is_excused || is_urgent(&job) {
+        let is_ghost = is_stopped_in_vain(field, &job);
+        if is_ghost {
+            let remark = format!("Slurm has forgotten that it was stopping job {}", job.get("JobId"));
+            field.remarks.push(remark);
+        }
+        if job.state() == "PENDING" || is_excused || is_ghost || is_urgent(&job) {
             field.cluster.ask("scancel", &[job.get("JobId")])?;
         }
     }
@@ -61,4 +66,14 @@ pub fn clear(field: &mut Field<'_>) -> Outcome {
     let leaked = leftovers::leaked_gpus(field.cluster)?;
     field.remarks.extend(leaked);
     leftovers::wait_until_gone(field.cluster)
+}
+
+/// Slurm's own: it had just stopped this job when slurmctld was killed. The next slurmctld finds that the job is missing on its
+/// node, but of one that is younger than 20 s it believes so only when the node registers anew (`_purge_missing_jobs`).
+fn is_stopped_in_vain(field: &Field<'_>, job: &Job) -> bool {
+    let is_interrupted = job.id().is_some_and(|id| field.interrupted.contains(&id));
+    let stopped = format!("Requeuing JobId={}\n", job.get("JobId"));
+    let preempted = format!("preempted JobId={} has been requeued", job.get("JobId"));
+    let log = field.log();
+    is_interrupted && job.restarts() == 0 && (log.contains(&stopped) || log.contains(&preempted))
 }
