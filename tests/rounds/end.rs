@@ -44,7 +44,10 @@ pub fn clear(field: &mut Field<'_>) -> Outcome {
         let is_excused = job.id().is_some_and(|id| field.excused.contains(&id));
         let is_ghost = is_stopped_in_vain(field, &job);
         if is_ghost {
-            let remark = format!("Slurm has forgotten that it was stopping job {}", job.get("JobId"));
+            let remark = format!(
+                "Slurm has forgotten that it was stopping job {}",
+                job.get("JobId")
+            );
             field.remarks.push(remark);
         }
         if job.state() == "PENDING" || is_excused || is_ghost || is_urgent(&job) {

@@ -8,8 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Commands that hang are given up after seconds, sets that do not do after twenty, and clocks come back by forty.
-pub const QUIET_IN: Duration = Duration::from_secs(150);
+/// Commands that hang are given up after seconds, sets that do not do after twenty, and clocks come back by forty. Of a slurmd
+/// that was killed while it ended a job, Slurm asks again only after `KillWait` and twice `MessageTimeout` and up to a minute
+/// more (`_list_find_job_old`), 185 s here.
+pub const QUIET_IN: Duration = Duration::from_secs(240);
 
 /// One line in a victim's own account.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,7 +92,7 @@ impl Sight {
         }
         let victim = self.victims.iter().find(|victim| Some(victim.id) == job.id());
         let Some(victim) = victim else {
-            return (!is_over(job) && !self.is_ghost(job))
+            return (!is_over(job) && !self.is_lost(job))
                 .then(|| format!("{name} is {state} ({})", job.get("Reason")));
         };
         if self.excused.contains(&victim.id) || self.is_launched_twice(job) {
@@ -98,7 +100,7 @@ impl Sight {
             return (!stays).then(|| format!("{name} is {state}"));
         }
         let trains = state == "RUNNING" && victim.is_up(job.restarts());
-        let kept_off = job.get("Reason") == "Resources" && self.jobs.iter().any(|other| self.is_ghost(other));
+        let kept_off = job.get("Reason") == "Resources" && self.jobs.iter().any(|other| self.is_lost(other));
         (!trains && !kept_off).then(|| {
             format!(
                 "{name} is {state} ({}) since run {}, to start at {}",
@@ -110,7 +112,8 @@ impl Sight {
     }
 
     /// Slurm's own: a slurmd that was killed and started again takes a job that it was to end for gone, and is given it anew
-    /// beside its first run.
+    /// beside its first run; so is one by a slurmctld that was killed before it had written that the job runs. Its node is
+    /// drained.
     fn is_launched_twice(&self, job: &Job) -> bool {
         job.get("Reason") == "launch_failed_requeued_held" && self.log.contains("Duplicate jobid on nodes")
     }
@@ -126,10 +129,16 @@ impl Sight {
             && last("_job_complete:") > started
     }
 
+    /// Slurm holds it, and its nodes, whatever Surgent does.
+    fn is_lost(&self, job: &Job) -> bool {
+        self.is_ghost(job) || self.is_launched_twice(job)
+    }
+
     fn unserved(&self) -> Option<String> {
         let parts = self.jobs.iter().filter(|job| is_urgent(job));
-        let states: Vec<&str> = parts.filter(|job| !self.is_ghost(job)).map(Job::state).collect();
-        let forgotten = states.is_empty() && self.fault.makes_slurm_forget();
+        let states: Vec<&str> = parts.filter(|job| !self.is_lost(job)).map(Job::state).collect();
+        let forgotten = states.is_empty()
+            && (self.fault.makes_slurm_forget() || self.jobs.iter().any(|job| self.is_launched_twice(job)));
         let excused = self.urgent.iter().any(|id| self.excused.contains(id));
         let is_served = !states.is_empty() && states.iter().all(|state| *state == "COMPLETED");
         (!is_served && !forgotten && !self.fault.may_end_urgent() && !excused)
@@ -161,6 +170,10 @@ impl Sight {
                 let of_job = stops.get(&u64::from(id.0)).map_or(&[][..], Vec::as_slice);
                 self.check_victim(victim, job, of_job)?;
             }
+        }
+        let urgent = self.jobs.iter().filter(|job| is_urgent(job));
+        for job in urgent.filter(|job| self.is_launched_twice(job)) {
+            remarks.push(format!("Slurm has launched job {} twice", job.get("JobId")));
         }
         if !self.jobs.iter().any(is_urgent) {
             remarks.push("Slurm has forgotten the urgent job".to_owned());
