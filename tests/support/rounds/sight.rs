@@ -100,7 +100,8 @@ impl Sight {
             return (!stays).then(|| format!("{name} is {state}"));
         }
         let trains = state == "RUNNING" && victim.is_up(job.restarts());
-        let kept_off = job.get("Reason") == "Resources" && self.jobs.iter().any(|other| self.is_lost(other));
+        let lacks_nodes = ["Resources", "Priority"].contains(&job.get("Reason"));
+        let kept_off = lacks_nodes && self.jobs.iter().any(|other| self.is_lost(other));
         (!trains && !kept_off).then(|| {
             format!(
                 "{name} is {state} ({}) since run {}, to start at {}",
