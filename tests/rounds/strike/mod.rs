@@ -26,7 +26,11 @@ pub fn strike(field: &mut Field<'_>) -> Outcome<Struck> {
         Fault::ControllerTerminated => field.cluster.terminate_controller()?,
         Fault::StateTruncated | Fault::StateNewer | Fault::StateOfAnother => {
             field.cluster.terminate_controller()?;
-            return damage::damage_state(&folder, field.round.fault);
+            let struck = damage::damage_state(&folder, field.round.fault)?;
+            if struck.is_err() {
+                field.cluster.start_controller()?;
+            }
+            return Ok(struck);
         }
         Fault::Reconfigured => field.cluster.reconfigure()?,
         Fault::StateFull => damage::fill_state(&folder)?,
