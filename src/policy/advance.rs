@@ -452,7 +452,7 @@ impl<'a> Advance<'a> {
             return;
         }
         release_active(campaign, self.facts, self.ledger);
-        if let Some(places) = party.place(self.ledger) {
+        if let Some(places) = party.place_preferably(&campaign.nodes, self.ledger) {
             party.reserve(self.ledger, &places);
         }
         if now - campaign.nudged >= NUDGE_EVERY_S {

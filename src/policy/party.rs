@@ -11,7 +11,7 @@ use super::request::Request;
 use super::together;
 use super::units::UnixTime;
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Of one array at most so many tasks are planned for at a time.
 const TASKS_MAX: usize = 64;
@@ -145,6 +145,18 @@ impl<'a> Party<'a> {
             [demand] => Some(vec![ledger.fits(demand)?]),
             demands => places::find(ledger, &places::apart(demands)),
         }
+    }
+
+    /// The same, on `nodes` if it fits there.
+    pub fn place_preferably(&self, nodes: &[NodeIndex], ledger: &Ledger) -> Option<Places> {
+        let nodes: BTreeSet<NodeIndex> = nodes.iter().copied().collect();
+        let there = |demand: &Demand| demand.on(|node| nodes.contains(&node));
+        let there: Vec<Demand> = self.demands().iter().map(there).collect();
+        match &there[..] {
+            [demand] => ledger.fits(demand).map(|nodes| vec![nodes]),
+            demands => places::find(ledger, &places::apart(demands)),
+        }
+        .or_else(|| self.place(ledger))
     }
 
     /// Sets room aside for all of it.

@@ -62,16 +62,20 @@ pub fn step_and_tell(
     let parties = Party::all(facts);
     let mut ledger = Ledger::of(facts);
     wind_up_served(book, facts, &mut actions);
-    // Of the tasks of one array, those come first whose victims are leaving: the nodes are theirs, also while empty.
+    // Those come first whose turn it is: what their victims have left is theirs, also while it is empty. So it is with the
+    // tasks of one array.
     book.campaigns.sort_by_key(|campaign| {
+        let its_turn = turn::is_on(campaign.phase, facts.now);
         let leaving = matches!(campaign.phase, Phase::Open { .. });
-        (queue_position(facts, campaign.urgent), !leaving)
+        (!its_turn, queue_position(facts, campaign.urgent), !leaving)
     });
     let being_served = being_served(book, &parties, facts.now, settings);
     let (mut ahead, mut free) = (Ahead::new(book, &parties, facts.now), FreePlaces::default());
     for at in 0..book.campaigns.len() {
-        let position = queue_position(facts, book.campaigns[at].urgent);
-        ahead.set_aside(&book.campaigns[at], position, &mut ledger, &mut free);
+        if !turn::is_on(book.campaigns[at].phase, facts.now) {
+            let position = queue_position(facts, book.campaigns[at].urgent);
+            ahead.set_aside(&book.campaigns[at], position, &mut ledger, &mut free);
+        }
         let barred = claimed(&book.campaigns, Some(at));
         let turns = Turn::all_but(&book.campaigns, at, facts.now);
         let mut advance = Advance {

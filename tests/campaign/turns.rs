@@ -49,3 +49,21 @@ fn or_when_that_has_taken_its_time() {
     world.run(20);
     assert!(world.happened("start 9") && world.happened("start 10"));
 }
+
+#[test]
+fn a_node_that_a_victim_has_left_is_not_taken_for_free_by_whoever_stands_before() {
+    let mut world = World::new(2);
+    world.train(1, &[0], Some(9));
+    world.train(2, &[1], Some(1));
+    world.submit_urgent(9, 1);
+    world.submit_urgent(10, 1);
+    while world.gates.is_empty() {
+        world.tick();
+    }
+    assert!(world.gates.contains_key(&10));
+    let now = world.now;
+    world.jobs.get_mut(&2).unwrap().stop(now);
+    world.now += 1;
+    world.decide();
+    assert!(!world.happened("call off 1"), "{:?}", world.events);
+}
