@@ -55,9 +55,13 @@ pub fn clear(field: &mut Field<'_>) -> Outcome {
         }
     }
     if field.log().contains("Duplicate jobid on nodes") {
-        field
-            .cluster
-            .ask("scontrol", &["update", "NodeName=ALL", "State=RESUME"])?;
+        let drained = field.cluster.ask("sinfo", &["-h", "-t", "drain", "-o", "%N"])?;
+        for nodes in drained.lines() {
+            let nodes = format!("NodeName={nodes}");
+            field
+                .cluster
+                .ask("scontrol", &["update", &nodes, "State=RESUME"])?;
+        }
     }
     field
         .cluster
