@@ -48,11 +48,9 @@ fn set_up(field: &mut Field<'_>) -> Outcome {
             field.victims[at] = submit_victim(field.cluster, &name, &field.round.victims[at])?;
         }
     }
-    // Slurm writes its jobs up to five seconds late: what it has not written, it forgets when it is killed. And of a job that is
-    // younger than BatchStartTimeout and ten seconds the next slurmctld believes for half an hour that it runs, whatever its
-    // node says (`_purge_missing_jobs`): no training is so young for long.
+    // Slurm writes its jobs up to five seconds late: what it has not written, it forgets when it is killed.
     let known_ms = if field.round.fault.makes_slurm_forget() {
-        22_000
+        6000
     } else {
         0
     };
