@@ -75,8 +75,8 @@ pub fn clear(field: &mut Field<'_>) -> Outcome {
     leftovers::wait_until_gone(field.cluster)
 }
 
-/// Slurm's own: it had just stopped this job when slurmctld was killed. The next slurmctld finds that the job is missing on its
-/// node, but of one that is younger than 20 s it believes so only when the node registers anew (`_purge_missing_jobs`).
+/// Slurm's own: it had just stopped this job when slurmctld was killed. That it is missing on its node the next slurmctld believes
+/// only when the node registers anew, 20 s after its own start or later (`_purge_missing_jobs`).
 fn is_stopped_in_vain(field: &Field<'_>, job: &Job) -> bool {
     let is_interrupted = job.id().is_some_and(|id| field.interrupted.contains(&id));
     let stopped = format!("Requeuing JobId={}\n", job.get("JobId"));
