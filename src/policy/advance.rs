@@ -42,7 +42,7 @@ pub struct Advance<'a> {
     pub facts: &'a Facts,
     /// Who waits.
     pub parties: &'a [Party<'a>],
-    /// Whose victims leave now, for other urgent jobs.
+    /// Whose victims leave now.
     pub turns: &'a [Turn],
     /// See [`super::book::Book::restart_after`].
     pub restart_after: Option<UnixTime>,

@@ -141,10 +141,7 @@ impl<'a> Party<'a> {
 
     /// Nodes for each component on which all fit as things are, or `None`.
     pub fn place(&self, ledger: &Ledger) -> Option<Places> {
-        match self.demands() {
-            [demand] => Some(vec![ledger.fits(demand)?]),
-            demands => places::find(ledger, &places::apart(demands)),
-        }
+        place_all(self.demands(), ledger)
     }
 
     /// The same, on `nodes` if it fits there.
@@ -152,11 +149,7 @@ impl<'a> Party<'a> {
         let nodes: BTreeSet<NodeIndex> = nodes.iter().copied().collect();
         let there = |demand: &Demand| demand.on(|node| nodes.contains(&node));
         let there: Vec<Demand> = self.demands().iter().map(there).collect();
-        match &there[..] {
-            [demand] => ledger.fits(demand).map(|nodes| vec![nodes]),
-            demands => places::find(ledger, &places::apart(demands)),
-        }
-        .or_else(|| self.place(ledger))
+        place_all(&there, ledger).or_else(|| self.place(ledger))
     }
 
     /// Sets room aside for all of it.
@@ -172,5 +165,12 @@ impl<'a> Party<'a> {
             [job] => plan_within(outlook, ledger, job, constraints),
             _ => together::plan(outlook, ledger, &self.components, constraints),
         }
+    }
+}
+
+fn place_all(demands: &[Demand], ledger: &Ledger) -> Option<Places> {
+    match demands {
+        [demand] => Some(vec![ledger.fits(demand)?]),
+        demands => places::find(ledger, &places::apart(demands)),
     }
 }

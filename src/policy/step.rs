@@ -71,13 +71,14 @@ pub fn step_and_tell(
     });
     let being_served = being_served(book, &parties, facts.now, settings);
     let (mut ahead, mut free) = (Ahead::new(book, &parties, facts.now), FreePlaces::default());
+    // Whoever has to wait for these comes behind them.
+    let mut turns = Vec::new();
     for at in 0..book.campaigns.len() {
         if !turn::is_on(book.campaigns[at].phase, facts.now) {
             let position = queue_position(facts, book.campaigns[at].urgent);
             ahead.set_aside(&book.campaigns[at], position, &mut ledger, &mut free);
         }
         let barred = claimed(&book.campaigns, Some(at));
-        let turns = Turn::all_but(&book.campaigns, at, facts.now);
         let mut advance = Advance {
             facts,
             parties: &parties,
@@ -93,6 +94,7 @@ pub fn step_and_tell(
             listener: &mut *listener,
         };
         advance.campaign(&mut book.campaigns[at], barred);
+        turns.extend(Turn::of(&book.campaigns[at], facts.now));
     }
     book.campaigns
         .retain(|campaign| !is_over(campaign, &parties, facts.now));

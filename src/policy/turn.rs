@@ -14,27 +14,22 @@ use super::units::{Seconds, UnixTime};
 const TURN_MAX_S: Seconds = Seconds(10.0);
 
 /// An urgent job whose gate is open, and the nodes that it is to get.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Turn {
     urgent: JobId,
     nodes: Vec<NodeIndex>,
 }
 
 impl Turn {
-    /// All whose turn it is, other than the job of `campaigns[except]`: tasks of an array may well take each other's nodes.
-    pub fn all_but(campaigns: &[Campaign], except: usize, now: UnixTime) -> Vec<Self> {
-        let own = campaigns[except].urgent;
-        campaigns
-            .iter()
-            .filter(|campaign| campaign.urgent != own && is_on(campaign.phase, now))
-            .map(|campaign| Self {
-                urgent: campaign.urgent,
-                nodes: campaign.nodes.clone(),
-            })
-            .collect()
+    /// That of the job of `campaign`, if it is its turn.
+    pub fn of(campaign: &Campaign, now: UnixTime) -> Option<Self> {
+        is_on(campaign.phase, now).then(|| Self {
+            urgent: campaign.urgent,
+            nodes: campaign.nodes.clone(),
+        })
     }
 
-    /// Who has to start before `party` may have `nodes`.
+    /// Who has to start before `party` may have `nodes`. Tasks of an array may well take each other's.
     pub fn before(
         turns: &[Self],
         party: &Party<'_>,
@@ -46,7 +41,8 @@ impl Turn {
             let could_take = |who: &Party<'_>, of: &[NodeIndex]| of.iter().any(|node| who.may_use(*node));
             other.is_some_and(|other| could_take(other, nodes) || could_take(party, &turn.nodes))
         };
-        turns.iter().find(in_the_way).map(|turn| turn.urgent)
+        let mut others = turns.iter().filter(|turn| turn.urgent != party.id());
+        others.find(in_the_way).map(|turn| turn.urgent)
     }
 }
 

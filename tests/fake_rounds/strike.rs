@@ -5,8 +5,9 @@ use crate::field::{Field, LIMIT};
 use crate::rounds::damage;
 use crate::rounds::fault::Fault;
 use crate::rounds::round::Shape;
+use crate::rounds::sight::was_preempted;
 use crate::slurm::{NODES, Slurm};
-use crate::support::Outcome;
+use crate::support::{JobId, Outcome};
 use crate::wire::Ask;
 use surgent::host::abi::*;
 
@@ -119,8 +120,7 @@ fn kill(field: &mut Field<'_>) {
     let by_command = log.contains("surgent: requeueing jobs");
     let is_requeued = |id: &&u32| {
         let asked = log.contains(&format!("asked job {id} to save"));
-        let preempted = log.contains(&format!("preempted JobId={id} has been requeued"));
-        asked && (by_command || preempted)
+        asked && (by_command || was_preempted(&log, JobId(**id)))
     };
     let requeued: Vec<u32> = field.victims.iter().filter(is_requeued).copied().collect();
     field.interrupted.extend(requeued);

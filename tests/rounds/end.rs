@@ -2,7 +2,7 @@
 //! The end of a round.
 
 use crate::field::Field;
-use crate::rounds::sight::{QUIET_IN, is_over, is_urgent};
+use crate::rounds::sight::{QUIET_IN, is_over, is_urgent, was_preempted};
 use crate::support::{Job, LIMIT, Outcome, leftovers};
 
 /// Waits until the urgent job has had its due, every victim trains again or has ended as it may, and nothing is under way.
@@ -19,13 +19,11 @@ pub fn check(field: &mut Field<'_>) -> Outcome {
     field.cluster.controller_is_well()?;
     let remarks = field.sight()?.check()?;
     field.remarks.extend(remarks);
-    for victim in &field.victims {
-        if victim.has_lost_its_script(field.cluster) {
-            field
-                .remarks
-                .push(format!("Slurm has removed the script of job {}", victim.id));
-        }
-    }
+    let lost = field
+        .victims
+        .iter()
+        .filter_map(|victim| victim.lost_script(field.cluster));
+    field.remarks.extend(lost);
     Ok(())
 }
 
@@ -78,9 +76,10 @@ pub fn clear(field: &mut Field<'_>) -> Outcome {
 /// Slurm's own: it had just stopped this job when slurmctld was killed. That it is missing on its node the next slurmctld believes
 /// only when the node registers anew, 20 s after its own start or later (`_purge_missing_jobs`).
 fn is_stopped_in_vain(field: &Field<'_>, job: &Job) -> bool {
-    let is_interrupted = job.id().is_some_and(|id| field.interrupted.contains(&id));
-    let stopped = format!("Requeuing JobId={}\n", job.get("JobId"));
-    let preempted = format!("preempted JobId={} has been requeued", job.get("JobId"));
+    let Some(id) = job.id().filter(|id| field.interrupted.contains(id)) else {
+        return false;
+    };
     let log = field.log();
-    is_interrupted && job.restarts() == 0 && (log.contains(&stopped) || log.contains(&preempted))
+    let by_command = log.contains(&format!("Requeuing JobId={id}\n"));
+    job.restarts() == 0 && (by_command || was_preempted(&log, id))
 }

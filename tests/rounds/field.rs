@@ -85,7 +85,7 @@ impl<'a> Field<'a> {
         let lost = self
             .victims
             .iter()
-            .filter(|victim| victim.has_lost_its_script(self.cluster));
+            .filter(|victim| victim.lost_script(self.cluster).is_some());
         let mut excused = self.excused.clone();
         excused.extend(lost.map(|victim| victim.id));
         Ok(Sight {

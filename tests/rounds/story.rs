@@ -38,13 +38,9 @@ fn set_up(field: &mut Field<'_>) -> Outcome {
     let ids: Vec<_> = field.victims.iter().map(|victim| victim.id.0).collect();
     field.tell(format!("victims {ids:?} submitted"));
     for at in 0..field.victims.len() {
-        while !trains(field, &field.victims[at])? {
-            let Victim { name, id } = &field.victims[at];
-            let (remark, name) = (
-                format!("Slurm has removed the script of job {id}"),
-                format!("{name}-again"),
-            );
-            field.remarks.push(remark);
+        while let Some(lost) = lost_or_trains(field, &field.victims[at])? {
+            let name = format!("{}-again", field.victims[at].name);
+            field.remarks.push(lost);
             field.victims[at] = submit_victim(field.cluster, &name, &field.round.victims[at])?;
         }
     }
@@ -59,16 +55,16 @@ fn set_up(field: &mut Field<'_>) -> Outcome {
     Ok(())
 }
 
-/// Waits until it does; `false` if it never will.
-fn trains(field: &Field<'_>, victim: &Victim) -> Outcome<bool> {
+/// Waits until it trains, or until it is known why it never will.
+fn lost_or_trains(field: &Field<'_>, victim: &Victim) -> Outcome<Option<String>> {
     field
         .cluster
         .wait_until(&format!("{} to train", victim.name), LIMIT, |cluster| {
-            if victim.has_lost_its_script(cluster) {
-                return Ok(Some(false));
+            if let Some(lost) = victim.lost_script(cluster) {
+                return Ok(Some(Some(lost)));
             }
             let trains = victim.is_up(cluster, 0) && cluster.comment(victim.id)?.contains("signal=");
-            Ok(trains.then_some(true))
+            Ok(trains.then_some(None))
         })
 }
 

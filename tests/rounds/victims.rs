@@ -35,10 +35,12 @@ impl Victim {
     }
 
     /// Slurm's own: a slurmd that looks at its steps in the moment before slurmstepd listens takes the job's script for a
-    /// left-over and removes it (`_handle_stray_script`), and the job fails.
-    pub fn has_lost_its_script(&self, cluster: &Cluster) -> bool {
+    /// left-over and removes it (`_handle_stray_script`), and the job fails. What is to be said of that.
+    pub fn lost_script(&self, cluster: &Cluster) -> Option<String> {
         let output = cluster.output(&self.name);
-        output.contains("execve(): ") && output.contains("slurm_script: No such file or directory")
+        let lost =
+            output.contains("execve(): ") && output.contains("slurm_script: No such file or directory");
+        lost.then(|| format!("Slurm has removed the script of job {}", self.id))
     }
 
     /// Has it end well, or badly.

@@ -159,10 +159,7 @@ impl Sight {
             let id = victim.id;
             let job = self.jobs.iter().find(|job| job.id() == Some(id));
             let job = job.ok_or_else(|| format!("Slurm does not know job {id} any more"))?;
-            let is_preempted = self
-                .log
-                .contains(&format!("preempted JobId={id} has been requeued"));
-            if is_preempted && !(0..=job.restarts()).any(|run| victim.had_saved(run)) {
+            if was_preempted(&self.log, id) && !(0..=job.restarts()).any(|run| victim.had_saved(run)) {
                 return Err(format!("job {id} was preempted without a save").into());
             }
             if self.is_launched_twice(job) {
@@ -209,6 +206,11 @@ impl Sight {
         }
         Ok(())
     }
+}
+
+/// Whether Slurm has begun to requeue the job for another one, by slurmctld's `log`.
+pub fn was_preempted(log: &str, job: JobId) -> bool {
+    log.contains(&format!("preempted JobId={job} has been requeued"))
 }
 
 pub fn is_urgent(job: &Job) -> bool {
