@@ -14,12 +14,14 @@ use super::party::Party;
 use super::plan::{Constraints, Outcome, Plan, Victim};
 use super::record::Record;
 use super::settings::Settings;
+use super::settle::has_ended_unnoticed;
+use super::stops::RecentStops;
 use super::turn::Turn;
 use super::units::{Seconds, UnixTime};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A request that has not gone out is tried again after this.
-const ASK_AGAIN_S: Seconds = Seconds(2.0);
+pub(super) const ASK_AGAIN_S: Seconds = Seconds(2.0);
 /// While a gate is open the scheduler is nudged this often.
 const NUDGE_EVERY_S: Seconds = Seconds(1.0);
 /// A stopped job is not started again before this: slurmd ends a job whose credential was made in the same second in
@@ -30,9 +32,6 @@ pub const RESTART_AFTER_S: Seconds = Seconds(2.0);
 const HOPELESS_MAX_S: Seconds = Seconds(20.0);
 /// What is still owed to victims after this is given up.
 pub const RELEASING_MAX_S: Seconds = Seconds(600.0);
-/// For so long it is looked whether Slurm has ended a victim without remembering it. A record of a job that has ended stays
-/// for MinJobAge, by default 300 s.
-const REVIVE_MAX_S: Seconds = Seconds(30.0);
 /// A campaign that was given up, or for which nobody is left who has not missed a deadline, may be tried anew after this.
 pub const GIVEN_UP_S: Seconds = Seconds(600.0);
 
@@ -56,6 +55,8 @@ pub struct Advance<'a> {
     pub ledger: &'a mut Ledger,
     /// What of it was set aside for jobs that fit as things are.
     pub free: &'a mut FreePlaces,
+    /// Who has made way.
+    pub stops: &'a mut RecentStops,
     /// What was logged already.
     pub said: &'a mut BTreeMap<JobId, String>,
     /// Where actions go.
@@ -119,7 +120,7 @@ fn is_ready(job: &RunningJob, asked: &Asked, urgent: JobId) -> bool {
 }
 
 /// Whether the job's record shows this very request.
-fn shows_request(job: &RunningJob, asked: &Asked, urgent: JobId) -> bool {
+pub(super) fn shows_request(job: &RunningJob, asked: &Asked, urgent: JobId) -> bool {
     let record = job.record.as_ref();
     record.is_some_and(|record| record.ask == Some(urgent) && record.asked == Some(asked.asked))
 }
@@ -163,7 +164,7 @@ impl<'a> Advance<'a> {
             let Some(job) = same_run(self.facts, asked) else {
                 continue;
             };
-            asked.was_behind_gate &= job.traits.forgotten;
+            asked.was_behind_gate &= has_ended_unnoticed(job, asked);
             if asked.saved.is_none()
                 && let Some(saved) = asked.saved_by(job)
             {
@@ -180,32 +181,6 @@ impl<'a> Advance<'a> {
             let job = self.facts.job(asked.job);
             if job.is_none_or(|job| job.start != asked.start) {
                 asked.gone = Some(self.facts.now);
-            }
-        }
-    }
-
-    /// Those whom Slurm had stopped when slurmctld ended, and of whom it does not know that any more.
-    fn requeue_forgotten(&mut self, campaign: &mut Campaign) {
-        let (facts, now) = (self.facts, self.facts.now);
-        let victims = campaign.victims.iter_mut();
-        for asked in victims.filter(|asked| is_forgotten(facts, asked)) {
-            // Not on the first sight of it: slurmctld has just started.
-            let seen = *asked.tried.get_or_insert(now);
-            if now - seen < ASK_AGAIN_S {
-                continue;
-            }
-            asked.tried = Some(now);
-            let recorded =
-                same_run(facts, asked).is_some_and(|job| shows_request(job, asked, campaign.urgent));
-            if !recorded {
-                // Slurm may have forgotten that, too; without it nobody would give the job its place back.
-                let signal = None;
-                self.actions.push(Asked { signal, ..*asked }.ask(campaign.urgent));
-            } else {
-                self.actions.push(Action::Say(notes::forgotten(asked.job)));
-                self.actions.push(Action::Requeue {
-                    jobs: vec![asked.job],
-                });
             }
         }
     }
@@ -487,86 +462,4 @@ impl<'a> Advance<'a> {
         let asked = Asked::begin(victim, campaign.urgent, self.facts, self.actions);
         campaign.victims.push(asked);
     }
-
-    /// Winds up with everybody who is let off or was stopped; forgets those who are owed nothing.
-    fn settle(&mut self, campaign: &mut Campaign) {
-        let urgent = campaign.urgent;
-        let facts = self.facts;
-        let (stopped, may_restart) = match campaign.phase {
-            Phase::Saving | Phase::Open { .. } | Phase::Requeued { .. } => (facts.now, false),
-            // The nodes were cleared, and the credentials revoked, before this phase began.
-            Phase::Releasing { since } | Phase::GivenUp { since } => {
-                let after = since.max(self.restart_after.unwrap_or(since));
-                (since, facts.now - after >= RESTART_AFTER_S)
-            }
-        };
-        let actions = &mut *self.actions;
-        campaign.victims.retain_mut(|asked| {
-            let let_off = asked.stance == Stance::LetOff;
-            if let Some(job) = facts.job(asked.job) {
-                let recorded = job
-                    .record
-                    .as_ref()
-                    .is_some_and(|record| record.ask == Some(urgent));
-                let same_run = job.start == asked.start;
-                return match (recorded, same_run) {
-                    (_, true) if job.traits.completing || is_forgotten(facts, asked) => true,
-                    (true, true) if let_off => {
-                        actions.push(Action::CallOff {
-                            job: asked.job,
-                            signal: asked.signal,
-                        });
-                        true
-                    }
-                    (false, true) => !let_off,
-                    (true, false) => {
-                        actions.push(Action::Restore {
-                            job: asked.job,
-                            stop: asked.stop(urgent, stopped),
-                            delayed: false,
-                        });
-                        true
-                    }
-                    (false, false) => false,
-                    (true, true) => true,
-                };
-            }
-            let parked = facts.parked.iter().find(|job| job.id == asked.job);
-            match parked {
-                Some(job) => {
-                    let recorded = job
-                        .record
-                        .as_ref()
-                        .is_some_and(|record| record.ask == Some(urgent));
-                    if recorded && !job.completing && may_restart {
-                        actions.push(Action::Restore {
-                            job: asked.job,
-                            stop: asked.stop(urgent, stopped),
-                            delayed: job.begin > facts.now,
-                        });
-                    }
-                    recorded
-                }
-                // It has ended.
-                None => revive(asked, facts.now, actions),
-            }
-        });
-    }
-}
-
-/// Whether Slurm had stopped it, and does not know that any more.
-fn is_forgotten(facts: &Facts, asked: &Asked) -> bool {
-    let forgotten = same_run(facts, asked).is_some_and(|job| job.traits.forgotten);
-    forgotten && asked.interrupted && asked.ready()
-}
-
-/// Whether a victim that has ended may have been ended by Slurm all the same; then it is looked at more closely.
-fn revive(asked: &mut Asked, now: UnixTime, actions: &mut Vec<Action>) -> bool {
-    let recently = asked.gone.is_some_and(|gone| now - gone <= REVIVE_MAX_S);
-    let owed = asked.interrupted && asked.saved.is_some() && recently;
-    if owed && asked.tried.is_none_or(|tried| now - tried >= ASK_AGAIN_S) {
-        asked.tried = Some(now);
-        actions.push(Action::Revive { job: asked.job });
-    }
-    owed
 }

@@ -89,6 +89,7 @@ pub fn step_and_tell(
             outlook: &outlook,
             ledger: &mut ledger,
             free: &mut free,
+            stops: &mut book.stops,
             said: &mut book.said,
             actions: &mut actions,
             listener: &mut *listener,
@@ -111,6 +112,7 @@ pub fn step_and_tell(
         );
     }
     forget_gone(book, facts);
+    book.stops.expire(facts.now);
     book.restart_after = book
         .restart_after
         .filter(|after| facts.now - *after < RESTART_AFTER_S);

@@ -2,6 +2,7 @@
 //! The life of an urgent job as the policy sees it, second by second, in a world where its actions come true.
 
 mod audit;
+mod forgotten;
 mod het;
 mod metrics;
 mod patience;

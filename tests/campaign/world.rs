@@ -98,6 +98,8 @@ pub struct World {
     pub commands_fail: bool,
     /// Slurm starts heterogeneous jobs that fit.
     pub backfill_works: bool,
+    /// The node of a job that has ended, and that Slurm takes for running after a crash, is shown as idle; else as allocated.
+    pub ends_show: bool,
     /// The time from the start of a preemption to its end that Slurm gives victims.
     pub grace_s: i64,
 }
@@ -118,6 +120,7 @@ impl World {
             nodes_back_at: 0,
             commands_fail: false,
             backfill_works: true,
+            ends_show: true,
             grace_s: 0,
         }
     }
@@ -221,15 +224,12 @@ impl World {
         self.crash(true);
     }
 
-    /// Slurmctld is killed when the nodes have told it of the end of those whom it stops in this second, and it comes up again
-    /// with the `jobs` of before.
+    /// Slurmctld is killed when the nodes have told it of the end of those whom it has stopped since it had `jobs`, and it comes
+    /// up again with these.
     pub fn crash_with_ends_unwritten(&mut self, jobs: BTreeMap<u32, Job>) {
-        let stopped = State::Pending {
-            begin: self.now + 121,
-        };
         let after = std::mem::replace(&mut self.jobs, jobs);
         for (id, job) in &mut self.jobs {
-            job.forgotten = after[id].state == stopped;
+            job.forgotten = job.is_running() && after[id].state != job.state;
         }
         self.crash(true);
     }
@@ -240,7 +240,8 @@ impl World {
 
     fn save(&mut self) {
         for (id, job) in &mut self.jobs {
-            if job.saving_until.is_some_and(|until| until <= self.now) && job.is_running() {
+            let lives = job.is_running() && !job.forgotten;
+            if job.saving_until.is_some_and(|until| until <= self.now) && lives {
                 job.saving_until = None;
                 job.comment = directives::edit(&job.comment, &[(Key::Saved, self.now.to_string())]).unwrap();
                 self.events.push(format!("save {id}"));
@@ -506,7 +507,7 @@ impl World {
                     traits: JobTraits {
                         batch: true,
                         requeue: job.requeue,
-                        forgotten: job.forgotten,
+                        forgotten: job.forgotten && self.ends_show,
                         ..JobTraits::default()
                     },
                     holdings: nodes

@@ -20,10 +20,23 @@ const COMPLETING: Duration = Duration::from_millis(400);
 const SCHEDULE_EVERY: Duration = Duration::from_millis(250);
 const BACKFILL_EVERY: Duration = Duration::from_secs(2);
 /// Jobs are written to disk so late.
-const WRITTEN_EVERY: Duration = Duration::from_millis(1000);
+const WRITTEN_EVERY: Duration = Duration::from_secs(3);
+/// Nodes register so late that run nothing of what slurmctld takes for running there.
+const MISSED_IN: Duration = Duration::from_secs(9999);
 /// After its start slurmctld loads its state, and then nodes come forward.
 const LOADS_IN: Duration = Duration::from_millis(200);
 const NODES_BACK_IN: Duration = Duration::from_millis(1200);
+
+/// What the next slurmctld makes of those that were stopped, and of which it knows nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ends {
+    /// It hears that they have ended, and takes them for failed.
+    Heard,
+    /// It takes them for running on nodes that are idle.
+    ShownByNodes,
+    /// On nodes that are allocated, until these register.
+    Missed,
+}
 
 /// See above.
 pub struct Slurm {
@@ -32,7 +45,7 @@ pub struct Slurm {
     pub jobs: BTreeMap<u32, Job>,
     /// What stands on disk of them, and since when.
     written: (Instant, BTreeMap<u32, Job>),
-    hears_of_ends: bool,
+    ends: Ends,
     pub programs: Programs,
     /// Every run that there was: the job, and its start.
     runs: Vec<(u32, i64)>,
@@ -56,7 +69,7 @@ impl Slurm {
             daemon: None,
             jobs: BTreeMap::new(),
             written: (now, BTreeMap::new()),
-            hears_of_ends: true,
+            ends: Ends::Heard,
             programs: Programs::default(),
             runs: Vec::new(),
             nodes: [0; NODES],
@@ -88,18 +101,17 @@ impl Slurm {
         self.daemon.take().expect("slurmctld runs").kill();
     }
 
-    /// And what was not written is forgotten. Of the ends of those whom it had stopped the next slurmctld may hear, and then
-    /// takes them for failed, or not, and then takes them for running on nodes that are idle.
-    pub fn kill_and_forget(&mut self, hears_of_ends: bool) {
+    /// And what was not written is forgotten.
+    pub fn kill_and_forget(&mut self, ends: Ends) {
         self.kill();
         self.jobs = self.written.1.clone();
-        self.hears_of_ends = hears_of_ends;
+        self.ends = ends;
     }
 
     /// Slurm had stopped it, and does not know that any more.
     fn is_forgotten(&self, id: u32, job: &Job) -> bool {
         let ending = self.programs.ending((id, job.restarts));
-        !self.hears_of_ends && job.is_running() && ending == Some("KILLED")
+        self.ends != Ends::Heard && job.is_running() && ending == Some("KILLED")
     }
 
     /// As if all of it had just been written.
@@ -118,6 +130,9 @@ impl Slurm {
             return;
         }
         self.register_nodes();
+        if self.ends == Ends::Missed && self.started.elapsed() > MISSED_IN {
+            self.requeue_missing();
+        }
         if self.written.0.elapsed() > WRITTEN_EVERY {
             self.write();
         }
@@ -143,12 +158,23 @@ impl Slurm {
             }
             if job.is_running()
                 && let Some(how) = self.programs.ending((*id, job.restarts))
-                && (self.hears_of_ends || how != "KILLED")
+                && (self.ends == Ends::Heard || how != "KILLED")
             {
                 job.state = State::Over(how);
                 job.end = clock;
                 job.completing_until = Some(now + COMPLETING);
             }
+        }
+    }
+
+    fn requeue_missing(&mut self) {
+        let jobs = self.jobs.iter();
+        let missing: Vec<u32> = jobs
+            .filter(|(id, job)| self.is_forgotten(**id, job))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in missing {
+            self.requeue(id);
         }
     }
 
@@ -322,7 +348,7 @@ impl Slurm {
             self.nodes[node]
                 | flag(is_cleared, SURGENT_NODE_COMPLETING)
                 | flag(
-                    holders.all(|(id, job)| self.is_forgotten(*id, job)),
+                    self.ends != Ends::Missed && holders.all(|(id, job)| self.is_forgotten(*id, job)),
                     SURGENT_NODE_IDLE,
                 )
                 | flag(!are_nodes_back, SURGENT_NODE_DOWN)

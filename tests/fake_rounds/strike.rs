@@ -6,7 +6,7 @@ use crate::rounds::damage;
 use crate::rounds::fault::Fault;
 use crate::rounds::round::Shape;
 use crate::rounds::sight::was_preempted;
-use crate::slurm::{NODES, Slurm};
+use crate::slurm::{Ends, NODES, Slurm};
 use crate::support::{JobId, Outcome};
 use crate::wire::Ask;
 use surgent::host::abi::*;
@@ -114,8 +114,13 @@ fn terminate(field: &Field<'_>) -> Outcome {
 /// What Slurm had not written yet it forgets: of those whom it may have begun to requeue, that, and then takes for running, or
 /// for failed, what it has stopped itself. They have to come back all the same.
 fn kill(field: &mut Field<'_>) {
-    let hears_of_ends = field.round.die.is_multiple_of(2);
-    field.slurm().kill_and_forget(hears_of_ends);
+    let ends = match field.round.die % 3 {
+        0 => Ends::Heard,
+        1 => Ends::ShownByNodes,
+        _ => Ends::Missed,
+    };
+    field.tell(&format!("what slurmctld has not written of ends is {ends:?}"));
+    field.slurm().kill_and_forget(ends);
     let log = field.log();
     let by_command = log.contains("surgent: requeueing jobs");
     let is_requeued = |id: &&u32| {

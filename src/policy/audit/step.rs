@@ -271,6 +271,7 @@ impl Step<'_> {
             let mut now = after.campaigns.iter().flat_map(|campaign| &campaign.victims);
             let now = now.find(|now| now.job == asked.job && now.start == asked.start);
             asked.stance == Stance::Victim
+                && asked.gone.is_none()
                 && now.is_none_or(|now| now.stance == Stance::LetOff)
                 && same_run(self.facts, asked).is_some()
         });

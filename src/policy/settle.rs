@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What is still owed to who was asked: those who are let off are told, and those who were stopped get their place back, also
+//! where Slurm has forgotten that it stopped them.
+
+use super::advance::{ASK_AGAIN_S, Advance, RESTART_AFTER_S, same_run, shows_request};
+use super::book::{Action, Asked, Campaign, Phase, Stance};
+use super::facts::{Facts, RunningJob};
+use super::ids::JobId;
+use super::notes;
+use super::record::Record;
+use super::units::{Seconds, UnixTime};
+
+/// For so long it is looked whether Slurm has ended a victim without remembering it, before and after slurmctld hears of that
+/// end. A record of a job that has ended stays for MinJobAge, by default 300 s.
+const REVIVE_MAX_S: Seconds = Seconds(30.0);
+
+/// How those who were stopped are given their place back.
+#[derive(Clone, Copy)]
+struct Return {
+    /// For whom they made way.
+    urgent: JobId,
+    /// When they had.
+    stopped: UnixTime,
+    /// They may start again.
+    may_restart: bool,
+    /// What had happened to them when slurmctld ended, it may not have heard yet.
+    in_doubt: bool,
+}
+
+impl Advance<'_> {
+    /// Those whom Slurm had stopped when slurmctld ended, and of whom it does not know that any more.
+    pub(super) fn requeue_forgotten(&mut self, campaign: &mut Campaign) {
+        let (facts, now) = (self.facts, self.facts.now);
+        let victims = campaign.victims.iter_mut();
+        for asked in victims.filter(|asked| is_forgotten(facts, asked)) {
+            // Not on the first sight of it: slurmctld has just started.
+            let seen = *asked.tried.get_or_insert(now);
+            if now - seen < ASK_AGAIN_S {
+                continue;
+            }
+            let recorded =
+                same_run(facts, asked).is_some_and(|job| shows_request(job, asked, campaign.urgent));
+            if !recorded {
+                // Slurm may have forgotten that, too; without it nobody would give the job its place back.
+                self.ask_in_writing(asked, campaign.urgent);
+            } else {
+                asked.tried = Some(now);
+                self.actions.push(Action::Say(notes::forgotten(asked.job)));
+                self.actions.push(Action::Requeue {
+                    jobs: vec![asked.job],
+                });
+            }
+        }
+    }
+
+    /// Has the job's record show the request, and signals nobody.
+    fn ask_in_writing(&mut self, asked: &mut Asked, urgent: JobId) {
+        asked.tried = Some(self.facts.now);
+        let signal = None;
+        self.actions.push(Asked { signal, ..*asked }.ask(urgent));
+    }
+
+    /// Winds up with everybody who is let off or was stopped; forgets those who are owed nothing.
+    pub(super) fn settle(&mut self, campaign: &mut Campaign) {
+        let now = self.facts.now;
+        let urgent = campaign.urgent;
+        let way_back = match campaign.phase {
+            Phase::Saving | Phase::Open { .. } | Phase::Requeued { .. } => Return {
+                urgent,
+                stopped: now,
+                may_restart: false,
+                in_doubt: false,
+            },
+            // The nodes were cleared, and the credentials revoked, before this phase began.
+            Phase::Releasing { since } | Phase::GivenUp { since } => {
+                let after = since.max(self.restart_after.unwrap_or(since));
+                Return {
+                    urgent,
+                    stopped: since,
+                    may_restart: now - after >= RESTART_AFTER_S,
+                    in_doubt: now - since <= REVIVE_MAX_S,
+                }
+            }
+        };
+        campaign.victims.retain_mut(|asked| self.is_owed(asked, way_back));
+    }
+
+    /// Whether something is left to be done for one who was asked, which is then on its way.
+    fn is_owed(&mut self, asked: &mut Asked, way_back: Return) -> bool {
+        let facts = self.facts;
+        let shows = |record: &Option<Record>| {
+            record
+                .as_ref()
+                .is_some_and(|record| record.ask == Some(way_back.urgent))
+        };
+        if let Some(job) = facts.job(asked.job) {
+            if job.start == asked.start && (job.traits.completing || is_forgotten(facts, asked)) {
+                return true;
+            }
+            let let_off = asked.stance == Stance::LetOff;
+            return match (shows(&job.record), job.start == asked.start) {
+                (recorded, true) if let_off && way_back.in_doubt && asked.interrupted && asked.ready() => {
+                    if !recorded && asked.tried.is_none_or(|tried| facts.now - tried >= ASK_AGAIN_S) {
+                        // If it is revived it is to be given its place back.
+                        self.ask_in_writing(asked, way_back.urgent);
+                    }
+                    true
+                }
+                (true, true) if let_off => {
+                    self.actions.push(Action::CallOff {
+                        job: asked.job,
+                        signal: asked.signal,
+                    });
+                    true
+                }
+                (true, true) => true,
+                (false, true) => !let_off,
+                (true, false) => {
+                    self.restore(asked, way_back, false);
+                    true
+                }
+                (false, false) => false,
+            };
+        }
+        match facts.parked.iter().find(|job| job.id == asked.job) {
+            Some(job) => {
+                let recorded = shows(&job.record);
+                if recorded && !job.completing && way_back.may_restart {
+                    self.restore(asked, way_back, job.begin > facts.now);
+                }
+                recorded
+            }
+            None => self.is_to_be_revived(asked),
+        }
+    }
+
+    /// Gives a job its place back. Its run is over for certain now, and Slurm may have yet to write that down.
+    fn restore(&mut self, asked: &Asked, way_back: Return, delayed: bool) {
+        let Return { urgent, stopped, .. } = way_back;
+        self.actions.push(Action::Restore {
+            job: asked.job,
+            stop: asked.stop(urgent, stopped),
+            delayed,
+        });
+        // Of a request that was taken up from a waiting job's record it is not known which run it went to.
+        if asked.start != UnixTime(0) && asked.ready() {
+            self.stops.note(urgent, *asked, self.facts.now);
+        }
+    }
+
+    /// Whether a victim that has ended may have been ended by Slurm all the same; then it is looked at more closely.
+    fn is_to_be_revived(&mut self, asked: &mut Asked) -> bool {
+        let now = self.facts.now;
+        let recently = asked.gone.is_some_and(|gone| now - gone <= REVIVE_MAX_S);
+        let owed = asked.interrupted && asked.saved.is_some() && recently;
+        if owed && asked.tried.is_none_or(|tried| now - tried >= ASK_AGAIN_S) {
+            asked.tried = Some(now);
+            self.actions.push(Action::Revive { job: asked.job });
+        }
+        owed
+    }
+}
+
+/// Whether this run, which slurmctld takes for running, has ended: by its nodes' state, or as Surgent itself has seen before
+/// slurmctld ended.
+pub(super) fn has_ended_unnoticed(job: &RunningJob, asked: &Asked) -> bool {
+    job.traits.forgotten || asked.gone.is_some()
+}
+
+/// Whether Slurm had stopped it, and does not know that any more.
+fn is_forgotten(facts: &Facts, asked: &Asked) -> bool {
+    let unnoticed = same_run(facts, asked).is_some_and(|job| has_ended_unnoticed(job, asked));
+    unnoticed && asked.interrupted && asked.ready()
+}
