@@ -21,6 +21,7 @@ mod answers;
 mod command;
 mod controller;
 mod daemon;
+mod ends;
 mod field;
 mod job;
 mod programs;

@@ -2,11 +2,12 @@
 //! A small Slurm of four whole nodes. What it knows of jobs outlives its slurmctld, whose plugins it asks as Slurm does.
 
 use crate::daemon::Daemon;
+use crate::ends::{Ends, seen_to_end};
 use crate::job::{Job, State};
 use crate::programs::{Programs, nodes_clock};
 use crate::wire::{self, Ask, JobLook, Look};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use surgent::host::abi::*;
@@ -22,21 +23,10 @@ const BACKFILL_EVERY: Duration = Duration::from_secs(2);
 /// Jobs are written to disk so late.
 const WRITTEN_EVERY: Duration = Duration::from_secs(3);
 /// Nodes register so late that run nothing of what slurmctld takes for running there.
-const MISSED_IN: Duration = Duration::from_secs(9999);
+const MISSED_IN: Duration = Duration::from_secs(20);
 /// After its start slurmctld loads its state, and then nodes come forward.
 const LOADS_IN: Duration = Duration::from_millis(200);
 const NODES_BACK_IN: Duration = Duration::from_millis(1200);
-
-/// What the next slurmctld makes of those that were stopped, and of which it knows nothing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Ends {
-    /// It hears that they have ended, and takes them for failed.
-    Heard,
-    /// It takes them for running on nodes that are idle.
-    ShownByNodes,
-    /// On nodes that are allocated, until these register.
-    Missed,
-}
 
 /// See above.
 pub struct Slurm {
@@ -46,6 +36,10 @@ pub struct Slurm {
     /// What stands on disk of them, and since when.
     written: (Instant, BTreeMap<u32, Job>),
     ends: Ends,
+    /// Runs of which Surgent had seen the end when slurmctld was killed: the job, and its start.
+    seen_to_end: BTreeSet<(u32, i64)>,
+    /// Those of them that Slurm had to find missing by itself.
+    pub left_missing: Vec<u32>,
     pub programs: Programs,
     /// Every run that there was: the job, and its start.
     runs: Vec<(u32, i64)>,
@@ -70,6 +64,8 @@ impl Slurm {
             jobs: BTreeMap::new(),
             written: (now, BTreeMap::new()),
             ends: Ends::Heard,
+            seen_to_end: BTreeSet::new(),
+            left_missing: Vec::new(),
             programs: Programs::default(),
             runs: Vec::new(),
             nodes: [0; NODES],
@@ -104,6 +100,7 @@ impl Slurm {
     /// And what was not written is forgotten.
     pub fn kill_and_forget(&mut self, ends: Ends) {
         self.kill();
+        self.seen_to_end = seen_to_end(&self.folder);
         self.jobs = self.written.1.clone();
         self.ends = ends;
     }
@@ -174,6 +171,9 @@ impl Slurm {
             .map(|(id, _)| *id)
             .collect();
         for id in missing {
+            if self.seen_to_end.contains(&(id, self.jobs[&id].start)) {
+                self.left_missing.push(id);
+            }
             self.requeue(id);
         }
     }

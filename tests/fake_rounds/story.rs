@@ -54,6 +54,10 @@ fn play_on(field: &mut Field<'_>) -> Outcome<(Result<(), String>, Vec<String>)> 
     field.wait(QUIET_IN, |field| field.sight().is_quiet())?;
     field.tell("quiet");
     let remarks = field.sight().check()?;
+    let left = field.slurm().left_missing.clone();
+    if !left.is_empty() {
+        return Err(format!("Surgent had seen jobs {left:?} end, and left them standing as running").into());
+    }
     let open = field.slurm().behind_gates();
     if !open.is_empty() {
         return Err(format!("a gate is still open, to these jobs and starts: {open:?}").into());

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! How each fault strikes, and how it is healed.
 
+use crate::ends::Ends;
 use crate::field::{Field, LIMIT};
 use crate::rounds::damage;
 use crate::rounds::fault::Fault;
 use crate::rounds::round::Shape;
 use crate::rounds::sight::was_preempted;
-use crate::slurm::{Ends, NODES, Slurm};
+use crate::slurm::{NODES, Slurm};
 use crate::support::{JobId, Outcome};
 use crate::wire::Ask;
 use surgent::host::abi::*;
