@@ -73,8 +73,8 @@ pub fn clear(field: &mut Field<'_>) -> Outcome {
     leftovers::wait_until_gone(field.cluster)
 }
 
-/// Slurm's own: it had just stopped this job when slurmctld was killed. That it is missing on its node the next slurmctld believes
-/// only when the node registers anew, 20 s after its own start or later (`_purge_missing_jobs`).
+/// Slurm's own: it had just stopped this job when slurmctld was killed, and Surgent had not seen so. That it is missing on its node
+/// the next slurmctld believes only when the node registers anew, 20 s after its own start or later (`_purge_missing_jobs`).
 fn is_stopped_in_vain(field: &Field<'_>, job: &Job) -> bool {
     let Some(id) = job.id().filter(|id| field.interrupted.contains(id)) else {
         return false;
