@@ -27,7 +27,7 @@ use crate::policy::plan::Outcome;
 use crate::policy::settings::{Base, Mode, Settings};
 use crate::policy::snapshot::SnapshotView;
 use crate::policy::step::{is_idle, step_and_tell};
-use crate::policy::units::UnixTime;
+use crate::policy::units::{Seconds, UnixTime};
 use look::LookTimes;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -35,8 +35,9 @@ use std::time::{Duration, Instant};
 
 /// While something is under way.
 const TURN_EVERY: Duration = Duration::from_millis(1000);
-/// While Slurm has the word, or victims are on their way back.
+/// While Slurm has the word, and just afterwards: other urgent jobs may be waiting for that.
 const TURN_SOON: Duration = Duration::from_millis(200);
+const AFTERWARDS_S: Seconds = Seconds(1.0);
 /// After a submission, until its record is there.
 const LOOK_EVERY_MIN: Duration = Duration::from_millis(20);
 const LOOK_EVERY_MAX: Duration = Duration::from_millis(640);
@@ -370,10 +371,11 @@ impl Planner {
     }
 
     fn pace(&mut self, core: &Core, book: &Book, facts: &Facts, settings: &Settings) -> Next {
-        let soon = book
-            .campaigns
-            .iter()
-            .any(|campaign| matches!(campaign.phase, Phase::Open { .. } | Phase::Releasing { .. }));
+        let soon = book.campaigns.iter().any(|campaign| match campaign.phase {
+            Phase::Open { .. } => true,
+            Phase::Releasing { since } => facts.now - since <= AFTERWARDS_S,
+            Phase::Saving | Phase::Requeued { .. } | Phase::GivenUp { .. } => false,
+        });
         let look = self.awaited.as_mut().map(|awaited| {
             let every = awaited.every;
             awaited.every = (every * 2).min(LOOK_EVERY_MAX);

@@ -12,10 +12,8 @@ use super::notes;
 use super::outlook::Outlook;
 use super::party::Party;
 use super::plan::{Constraints, Outcome, Plan, Victim};
-use super::record::Record;
 use super::settings::Settings;
 use super::settle::has_ended_unnoticed;
-use super::stops::RecentStops;
 use super::turn::Turn;
 use super::units::{Seconds, UnixTime};
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,8 +53,6 @@ pub struct Advance<'a> {
     pub ledger: &'a mut Ledger,
     /// What of it was set aside for jobs that fit as things are.
     pub free: &'a mut FreePlaces,
-    /// Who has made way.
-    pub stops: &'a mut RecentStops,
     /// What was logged already.
     pub said: &'a mut BTreeMap<JobId, String>,
     /// Where actions go.
@@ -186,9 +182,6 @@ impl<'a> Advance<'a> {
     }
 
     fn no_longer_waits(&mut self, campaign: &mut Campaign) {
-        if let Some(job) = self.facts.job(campaign.urgent) {
-            self.show_wait(campaign.urgent, job.record.as_ref(), Vec::new());
-        }
         if matches!(campaign.phase, Phase::Releasing { .. }) {
             return;
         }
@@ -234,8 +227,6 @@ impl<'a> Advance<'a> {
             },
         };
         self.ask_again(campaign);
-        let waits_for: Vec<_> = campaign.active().map(|asked| asked.job).collect();
-        self.show_wait(campaign.urgent, party.leader().record.as_ref(), waits_for);
         release_active(campaign, self.facts, self.ledger);
         party.reserve(self.ledger, &places);
 
@@ -369,13 +360,6 @@ impl<'a> Advance<'a> {
                 asked.tried = Some(self.facts.now);
                 self.actions.push(asked.ask(campaign.urgent));
             }
-        }
-    }
-
-    /// The urgent job's own record says whom it waits for, so that `scontrol show job` does.
-    fn show_wait(&mut self, urgent: JobId, record: Option<&Record>, waits_for: Vec<JobId>) {
-        if record.is_some_and(|record| record.waits_for != waits_for) {
-            self.actions.push(Action::ShowWait { urgent, waits_for });
         }
     }
 

@@ -14,6 +14,12 @@ use super::units::{Seconds, UnixTime};
 /// end. A record of a job that has ended stays for MinJobAge, by default 300 s.
 const REVIVE_MAX_S: Seconds = Seconds(30.0);
 
+/// A stopped job is not started again before this: a slurmctld that is killed forgets what it did in the last five seconds
+/// (`SAVE_MAX_WAIT`), and the next one takes the job for its run before. As long as no other run can have begun, that can be told.
+const WRITTEN_IN_S: Seconds = Seconds(6.0);
+/// None can have begun by the next look where Slurm still keeps the job from starting for so long; commands that hang delay a look.
+const HELD_MIN_S: Seconds = Seconds(60.0);
+
 /// How those who were stopped are given their place back.
 #[derive(Clone, Copy)]
 struct Return {
@@ -115,17 +121,22 @@ impl Advance<'_> {
                 }
                 (true, true) => true,
                 (false, true) => !let_off,
-                (true, false) => {
-                    self.restore(asked, way_back, false);
-                    true
+                (recorded, false) => {
+                    asked.held = false;
+                    if recorded {
+                        self.restore(asked, way_back, false);
+                    }
+                    recorded
                 }
-                (false, false) => false,
             };
         }
         match facts.parked.iter().find(|job| job.id == asked.job) {
             Some(job) => {
                 let recorded = shows(&job.record);
-                if recorded && !job.completing && way_back.may_restart {
+                let is_written = asked.gone.is_none_or(|gone| facts.now - gone >= WRITTEN_IN_S);
+                let is_due = way_back.may_restart && is_written && !job.completing;
+                asked.held = !is_due && job.begin - facts.now >= HELD_MIN_S;
+                if recorded && is_due {
                     self.restore(asked, way_back, job.begin > facts.now);
                 }
                 recorded
@@ -134,7 +145,7 @@ impl Advance<'_> {
         }
     }
 
-    /// Gives a job its place back. Its run is over for certain now, and Slurm may have yet to write that down.
+    /// Gives a job its place back.
     fn restore(&mut self, asked: &Asked, way_back: Return, delayed: bool) {
         let Return { urgent, stopped, .. } = way_back;
         self.actions.push(Action::Restore {
@@ -142,10 +153,6 @@ impl Advance<'_> {
             stop: asked.stop(urgent, stopped),
             delayed,
         });
-        // Of a request that was taken up from a waiting job's record it is not known which run it went to.
-        if asked.start != UnixTime(0) && asked.ready() {
-            self.stops.note(urgent, *asked, self.facts.now);
-        }
     }
 
     /// Whether a victim that has ended may have been ended by Slurm all the same; then it is looked at more closely.
@@ -161,10 +168,10 @@ impl Advance<'_> {
     }
 }
 
-/// Whether this run, which slurmctld takes for running, has ended: by its nodes' state, or as Surgent itself has seen before
-/// slurmctld ended.
+/// Whether this run, which slurmctld takes for running, has ended: by its nodes' state, or since Surgent has seen its job wait,
+/// and no other run of it can have begun.
 pub(super) fn has_ended_unnoticed(job: &RunningJob, asked: &Asked) -> bool {
-    job.traits.forgotten || asked.gone.is_some()
+    job.traits.forgotten || asked.held
 }
 
 /// Whether Slurm had stopped it, and does not know that any more.

@@ -24,6 +24,7 @@ use super::queue;
 use super::settings::{Mode, Settings};
 use super::turn::{self, Turn};
 use super::units::{Seconds, UnixTime};
+use super::waits;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -89,7 +90,6 @@ pub fn step_and_tell(
             outlook: &outlook,
             ledger: &mut ledger,
             free: &mut free,
-            stops: &mut book.stops,
             said: &mut book.said,
             actions: &mut actions,
             listener: &mut *listener,
@@ -111,8 +111,10 @@ pub fn step_and_tell(
             listener,
         );
     }
+    if settings.mode != Mode::Shadow {
+        waits::show(book, facts, &mut actions);
+    }
     forget_gone(book, facts);
-    book.stops.expire(facts.now);
     book.restart_after = book
         .restart_after
         .filter(|after| facts.now - *after < RESTART_AFTER_S);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Victims of whose end Surgent knows, and the next slurmctld does not.
 
-use crate::world::State;
-use crate::{assert_well, full_cluster};
+use crate::world::{Job, State, World};
+use crate::{assert_safe, assert_well, full_cluster};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
 use surgent::policy::audit::Event;
+use surgent::policy::ids::JobId;
 
 /// Slurm writes its jobs up to five seconds late. Here these are lost, and the nodes look as if nothing had been.
 #[test]
 fn who_was_seen_to_end_and_runs_on_in_the_eyes_of_the_next_slurmctld_comes_back() {
-    for (lost_s, later_s) in (0..7).flat_map(|later| (1..6).map(move |lost| (lost, later))) {
+    for (lost_s, later_s) in (0..5).flat_map(|later| (1..6 - later).map(move |lost| (lost, later))) {
         let mut world = full_cluster();
         world.ends_show = false;
         let mut past = vec![world.jobs.clone()];
@@ -97,4 +100,95 @@ fn whose_gate_was_open_in_vain_is_let_off() {
         world.position(&format!("call off {victim}"));
     }
     assert_well(&world);
+}
+
+/// It had missed its deadline, and slurmctld was killed before it had written that its request was taken back.
+#[test]
+fn whose_request_was_taken_back_and_is_there_again_is_let_off_again() {
+    let mut world = full_cluster();
+    world.jobs.get_mut(&1).unwrap().save_s = None;
+    let mut past = Vec::new();
+    while !world.happened("start 9") {
+        past.push(world.jobs.clone());
+        world.tick();
+    }
+    past.retain(|jobs: &BTreeMap<u32, Job>| jobs[&1].record().unwrap().ask == Some(JobId(9)));
+    world.crash_with_ends_unwritten(past.pop().unwrap());
+    world.run(60);
+    assert!(world.jobs[&1].is_running());
+    assert_well(&world);
+}
+
+/// What happens in a second.
+#[derive(Clone, Debug)]
+enum Blow {
+    Urgent {
+        nodes: u32,
+    },
+    CommandsFail(bool),
+    /// slurmctld is killed, and has not written the last seconds.
+    Crash {
+        lost_s: usize,
+        ends_show: bool,
+    },
+    Cancel(u32),
+}
+
+fn blow() -> impl Strategy<Value = Blow> {
+    prop_oneof![
+        (1u32..4).prop_map(|nodes| Blow::Urgent { nodes }),
+        any::<bool>().prop_map(Blow::CommandsFail),
+        (0usize..6, any::<bool>()).prop_map(|(lost_s, ends_show)| Blow::Crash { lost_s, ends_show }),
+        (1u32..10).prop_map(Blow::Cancel),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_slurmctld_forgets_nobody_is_stopped_unsaved_and_all_comes_to_rest(
+        save_s in prop::collection::vec(prop::option::of(0i64..10), 4),
+        blows in prop::collection::vec((1u32..40, blow()), 0..10),
+    ) {
+        let mut world = World::new(4);
+        for (at, save_s) in (0u32..).zip(&save_s) {
+            world.train(at + 1, &[at], *save_s);
+        }
+        world.submit_urgent(5, 2);
+        let mut past = vec![world.jobs.clone()];
+        let mut next_urgent = 6;
+        for second in 1..40 {
+            for (_, blow) in blows.iter().filter(|(when, _)| *when == second) {
+                match *blow {
+                    Blow::Urgent { nodes } => {
+                        world.submit_urgent(next_urgent, nodes);
+                        next_urgent += 1;
+                    }
+                    Blow::CommandsFail(fail) => world.commands_fail = fail,
+                    Blow::Crash { lost_s, ends_show } => {
+                        world.ends_show = ends_show;
+                        past.truncate(past.len().saturating_sub(lost_s).max(1));
+                        let written = past.last().unwrap().clone();
+                        world.crash_with_ends_unwritten(written);
+                    }
+                    Blow::Cancel(id) => if world.jobs.contains_key(&id) { world.cancel(id) },
+                }
+            }
+            world.tick();
+            past.push(world.jobs.clone());
+            assert_safe(&world);
+        }
+        world.commands_fail = false;
+        world.run(60);
+        world.requeue_missing();
+        world.run(60);
+        for id in 5..next_urgent {
+            if world.jobs.get(&id).is_some_and(|job| !job.is_running()) {
+                world.cancel(id);
+            }
+        }
+        world.run(200);
+        assert_well(&world);
+    }
 }

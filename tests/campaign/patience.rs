@@ -78,3 +78,27 @@ fn a_node_that_comes_free_spares_a_victim_of_an_array_for_good() {
     let (asked, _) = watch(&mut world, 2, |world| world.cancel(4));
     assert_eq!(asked.len(), 2, "{asked:?}");
 }
+
+#[test]
+fn the_record_of_an_array_names_all_whom_its_tasks_wait_for() {
+    let mut world = cluster(4);
+    world.submit_urgent(8, 1);
+    world.now += 2;
+    let mut book = Book::default();
+    let mut shown = Vec::new();
+    for _ in 0..4 {
+        let mut facts = world.facts();
+        facts.waiting[0].tasks = 2;
+        for action in step(&mut book, &facts, &world.settings) {
+            if let Action::ShowWait { urgent, waits_for } = action {
+                let array = world.jobs.get_mut(&urgent.0).unwrap();
+                let mut record = array.record().unwrap();
+                record.waits_for.clone_from(&waits_for);
+                array.admin_comment = record.write_into(&array.admin_comment);
+                shown.push(waits_for);
+            }
+        }
+        world.now += 1;
+    }
+    assert_eq!(shown, [[JobId(1), JobId(2)]]);
+}

@@ -229,9 +229,16 @@ impl World {
     pub fn crash_with_ends_unwritten(&mut self, jobs: BTreeMap<u32, Job>) {
         let after = std::mem::replace(&mut self.jobs, jobs);
         for (id, job) in &mut self.jobs {
-            job.forgotten = job.is_running() && after[id].state != job.state;
+            job.forgotten = job.is_running() && (after[id].forgotten || after[id].state != job.state);
         }
         self.crash(true);
+    }
+
+    /// Nodes register anew: what they do not run is requeued.
+    pub fn requeue_missing(&mut self) {
+        for job in self.jobs.values_mut().filter(|job| job.forgotten) {
+            job.stop(self.now);
+        }
     }
 
     pub fn cancel(&mut self, id: u32) {

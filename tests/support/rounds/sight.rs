@@ -122,7 +122,8 @@ impl Sight {
     /// Slurm's own: with the slurmctld that was killed it has forgotten that this urgent job had ended, and keeps its nodes from
     /// all others.
     fn is_ghost(&self, job: &Job) -> bool {
-        let last = |words: &str| self.log.rfind(&format!("{words} JobId={} ", job.get("JobId")));
+        let name = name_in_log(job);
+        let last = |words: &str| self.log.rfind(&format!("{words} JobId={name} "));
         let started = last("Allocate").max(last("_start_job: Started"));
         is_urgent(job)
             && job.state() == "RUNNING"
@@ -211,6 +212,16 @@ impl Sight {
 /// Whether Slurm has begun to requeue the job for another one, by slurmctld's `log`.
 pub fn was_preempted(log: &str, job: JobId) -> bool {
     log.contains(&format!("preempted JobId={job} has been requeued"))
+}
+
+/// As slurmctld's log has it: a task of an array as `204_1(205)`, a component of a heterogeneous job as `62+1(63)`.
+fn name_in_log(job: &Job) -> String {
+    let (id, of) = (job.get("JobId"), |key: &str| job.get(key));
+    match (of("ArrayTaskId"), of("HetJobOffset")) {
+        ("", "") => id.to_owned(),
+        (task, "") => format!("{}_{task}({id})", of("ArrayJobId")),
+        (_, offset) => format!("{}+{offset}({id})", of("HetJobId")),
+    }
 }
 
 pub fn is_urgent(job: &Job) -> bool {
