@@ -18,6 +18,7 @@ use super::state::StateFile;
 use super::users::Users;
 use super::views::Tape;
 use super::{abi, act};
+use crate::policy::advance::RESTART_AFTER_S;
 use crate::policy::audit::{self, Event};
 use crate::policy::book::{Action, Book, Phase};
 use crate::policy::facts::Facts;
@@ -27,7 +28,7 @@ use crate::policy::plan::Outcome;
 use crate::policy::settings::{Base, Mode, Settings};
 use crate::policy::snapshot::SnapshotView;
 use crate::policy::step::{is_idle, step_and_tell};
-use crate::policy::units::{Seconds, UnixTime};
+use crate::policy::units::UnixTime;
 use look::LookTimes;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -35,9 +36,8 @@ use std::time::{Duration, Instant};
 
 /// While something is under way.
 const TURN_EVERY: Duration = Duration::from_millis(1000);
-/// While Slurm has the word, and just afterwards: other urgent jobs may be waiting for that.
+/// While Slurm has the word, and until victims may start again.
 const TURN_SOON: Duration = Duration::from_millis(200);
-const AFTERWARDS_S: Seconds = Seconds(1.0);
 /// After a submission, until its record is there.
 const LOOK_EVERY_MIN: Duration = Duration::from_millis(20);
 const LOOK_EVERY_MAX: Duration = Duration::from_millis(640);
@@ -373,7 +373,7 @@ impl Planner {
     fn pace(&mut self, core: &Core, book: &Book, facts: &Facts, settings: &Settings) -> Next {
         let soon = book.campaigns.iter().any(|campaign| match campaign.phase {
             Phase::Open { .. } => true,
-            Phase::Releasing { since } => facts.now - since <= AFTERWARDS_S,
+            Phase::Releasing { since } => facts.now - since <= RESTART_AFTER_S,
             Phase::Saving | Phase::Requeued { .. } | Phase::GivenUp { .. } => false,
         });
         let look = self.awaited.as_mut().map(|awaited| {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Requests that stand in the jobs' records: what is under way where there is no book, or only an older one.
+//! What is under way and stands in no campaign of the book: requests in the jobs' records, where there is no book, or only an
+//! older one; and runs that are over and of which Slurm does not know that any more.
 
 use super::book::{Asked, Book, Campaign, Stance};
 use super::directives::SaveSignal;
@@ -8,8 +9,11 @@ use super::ids::JobId;
 use super::record::Record;
 use super::units::UnixTime;
 
-/// Takes up requests that stand in the jobs' records and not in the book: the book was lost, or is older.
+/// Takes up both. What is known of a run's end goes before what its job's record says.
 pub fn adopt(book: &mut Book, facts: &Facts) {
+    for victim in book.stops.resurrected(facts) {
+        adopt_one(book, victim);
+    }
     for job in &facts.running {
         let signal = job.directives.as_ref().and_then(|directives| directives.signal);
         if let Some(victim) = recorded(job.id, job.record.as_ref(), job.start, signal) {
@@ -41,7 +45,6 @@ fn recorded(
         saved: None,
         stake: None,
         gone: None,
-        held: false,
         was_behind_gate: false,
         interrupted: false,
         delivered: false,

@@ -14,6 +14,7 @@ use super::party::Party;
 use super::plan::{Constraints, Outcome, Plan, Victim};
 use super::settings::Settings;
 use super::settle::has_ended_unnoticed;
+use super::stops::RecentStops;
 use super::turn::Turn;
 use super::units::{Seconds, UnixTime};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +54,8 @@ pub struct Advance<'a> {
     pub ledger: &'a mut Ledger,
     /// What of it was set aside for jobs that fit as things are.
     pub free: &'a mut FreePlaces,
+    /// Who has made way.
+    pub stops: &'a mut RecentStops,
     /// What was logged already.
     pub said: &'a mut BTreeMap<JobId, String>,
     /// Where actions go.

@@ -11,6 +11,7 @@ use super::ids::{JobId, NodeIndex};
 use super::record::Stop;
 use super::request::Request;
 use super::stake::Stake;
+use super::stops::RecentStops;
 use super::units::UnixTime;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,6 +36,8 @@ pub struct Book {
     /// What a clock showed before it was put back: who was stopped does not start again before that, or before as long as Slurm
     /// itself would let it wait.
     pub restart_after: Option<UnixTime>,
+    /// Whose ends Slurm may forget.
+    pub stops: RecentStops,
 }
 
 impl Book {
@@ -51,6 +54,7 @@ impl Book {
                 campaign.phase = Phase::Saving;
             }
         }
+        self.stops.after_restart();
         self
     }
 
@@ -73,6 +77,7 @@ impl Book {
             let before = UnixTime(now.0.saturating_add(back_s));
             self.restart_after = self.restart_after.max(Some(before));
         }
+        self.stops.clock_stepped(by_s);
         let shift = |time: &mut UnixTime| time.0 = time.0.saturating_add(by_s);
         for fitting in self.fitting.values_mut() {
             shift(&mut fitting.since);
@@ -195,9 +200,6 @@ pub struct Asked {
     /// When it was first seen that this run is over.
     #[serde(default)]
     pub gone: Option<UnixTime>,
-    /// Its job waits, as it was last seen, and Slurm keeps it from starting again for a good while.
-    #[serde(default)]
-    pub held: bool,
     /// Whether the gate to it was open when slurmctld ended: until its run is seen to go on, Surgent may have stopped it.
     #[serde(default)]
     pub was_behind_gate: bool,
@@ -273,7 +275,6 @@ impl Asked {
             saved: None,
             stake: facts.job(victim.job).map(|job| Stake::of(job, &facts.gres, now)),
             gone: None,
-            held: false,
             was_behind_gate: false,
             interrupted: false,
             delivered: false,

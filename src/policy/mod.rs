@@ -40,6 +40,7 @@ mod settle;
 pub mod snapshot;
 pub mod stake;
 pub mod step;
+pub mod stops;
 pub mod together;
 mod turn;
 pub mod units;

@@ -14,11 +14,9 @@ use super::units::{Seconds, UnixTime};
 /// end. A record of a job that has ended stays for MinJobAge, by default 300 s.
 const REVIVE_MAX_S: Seconds = Seconds(30.0);
 
-/// A stopped job is not started again before this: a slurmctld that is killed forgets what it did in the last five seconds
-/// (`SAVE_MAX_WAIT`), and the next one takes the job for its run before. As long as no other run can have begun, that can be told.
-const WRITTEN_IN_S: Seconds = Seconds(6.0);
-/// None can have begun by the next look where Slurm still keeps the job from starting for so long; commands that hang delay a look.
-const HELD_MIN_S: Seconds = Seconds(60.0);
+/// A run that Slurm takes for running and that Surgent has seen to end is requeued no sooner: slurmctld has just started, and
+/// one that is alive all the same has the time to report so.
+const LIFELESS_S: Seconds = Seconds(5.0);
 
 /// How those who were stopped are given their place back.
 #[derive(Clone, Copy)]
@@ -39,9 +37,8 @@ impl Advance<'_> {
         let (facts, now) = (self.facts, self.facts.now);
         let victims = campaign.victims.iter_mut();
         for asked in victims.filter(|asked| is_forgotten(facts, asked)) {
-            // Not on the first sight of it: slurmctld has just started.
             let seen = *asked.tried.get_or_insert(now);
-            if now - seen < ASK_AGAIN_S {
+            if now - seen < LIFELESS_S {
                 continue;
             }
             let recorded =
@@ -122,7 +119,6 @@ impl Advance<'_> {
                 (true, true) => true,
                 (false, true) => !let_off,
                 (recorded, false) => {
-                    asked.held = false;
                     if recorded {
                         self.restore(asked, way_back, false);
                     }
@@ -133,10 +129,7 @@ impl Advance<'_> {
         match facts.parked.iter().find(|job| job.id == asked.job) {
             Some(job) => {
                 let recorded = shows(&job.record);
-                let is_written = asked.gone.is_none_or(|gone| facts.now - gone >= WRITTEN_IN_S);
-                let is_due = way_back.may_restart && is_written && !job.completing;
-                asked.held = !is_due && job.begin - facts.now >= HELD_MIN_S;
-                if recorded && is_due {
+                if recorded && !job.completing && way_back.may_restart {
                     self.restore(asked, way_back, job.begin > facts.now);
                 }
                 recorded
@@ -153,6 +146,10 @@ impl Advance<'_> {
             stop: asked.stop(urgent, stopped),
             delayed,
         });
+        // Of a request that was taken up from a waiting job's record it is not known which run it went to.
+        if asked.start != UnixTime(0) && asked.ready() {
+            self.stops.note(urgent, asked, self.facts.now);
+        }
     }
 
     /// Whether a victim that has ended may have been ended by Slurm all the same; then it is looked at more closely.
@@ -168,10 +165,15 @@ impl Advance<'_> {
     }
 }
 
-/// Whether this run, which slurmctld takes for running, has ended: by its nodes' state, or since Surgent has seen its job wait,
-/// and no other run of it can have begun.
+/// Whether this run, which slurmctld takes for running, has ended: by its nodes' state, or as Surgent itself has seen, and it
+/// has not reported anything since.
 pub(super) fn has_ended_unnoticed(job: &RunningJob, asked: &Asked) -> bool {
-    job.traits.forgotten || asked.held
+    let reports = job.directives.iter().flat_map(|told| told.at.max(told.saved));
+    let last = reports.max();
+    let was_seen = asked
+        .gone
+        .is_some_and(|gone| last.is_none_or(|last| last <= gone));
+    job.traits.forgotten || was_seen
 }
 
 /// Whether Slurm had stopped it, and does not know that any more.

@@ -49,6 +49,7 @@ pub fn step_and_tell(
 ) -> Vec<Action> {
     let mut actions = Vec::new();
     adopt(book, facts);
+    book.stops.watch(facts);
     if settings.mode == Mode::On {
         actions.extend(reclass(facts));
         promote(book, facts, settings, &mut actions);
@@ -90,6 +91,7 @@ pub fn step_and_tell(
             outlook: &outlook,
             ledger: &mut ledger,
             free: &mut free,
+            stops: &mut book.stops,
             said: &mut book.said,
             actions: &mut actions,
             listener: &mut *listener,
@@ -157,7 +159,7 @@ fn wind_up_served(book: &mut Book, facts: &Facts, actions: &mut Vec<Action>) {
 
 /// Whether anything is left to do or to wait for, so that another step is needed soon.
 pub fn is_idle(book: &Book, facts: &Facts) -> bool {
-    book.campaigns.is_empty() && Party::all(facts).iter().all(Party::is_blocked)
+    book.campaigns.is_empty() && book.stops.is_empty() && Party::all(facts).iter().all(Party::is_blocked)
 }
 
 fn reclass(facts: &Facts) -> impl Iterator<Item = Action> {

@@ -17,17 +17,23 @@ pub enum Ends {
     Missed,
 }
 
-/// Runs that Surgent has seen to make way, and whose jobs could not start again since, as its state file in the round's `folder`
-/// has it: the job, and its start.
+/// Runs of which Surgent has seen that they have made way, as its state file in the round's `folder` has it: the job, and its
+/// start.
 pub fn seen_to_end(folder: &Path) -> BTreeSet<(u32, i64)> {
     let text = fs::read_to_string(folder.join("state/surgent.state")).unwrap_or_default();
     let state: Value = serde_json::from_str(&text).unwrap_or_default();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let campaigns = list(&state["book"]["campaigns"]).into_iter();
+    let under_way = list(&state["book"]["campaigns"])
+        .into_iter()
+        .flat_map(|campaign| list(&campaign["victims"]));
+    let over = list(&state["book"]["stops"])
+        .into_iter()
+        .map(|run| run["asked"].clone());
+    let has_made_way = |asked: &Value| asked["gone"].is_i64() && asked["saved"].is_i64();
     let run = |asked: Value| Some((asked["job"].as_u64()?.try_into().ok()?, asked["start"].as_i64()?));
-    campaigns
-        .flat_map(|campaign| list(&campaign["victims"]))
-        .filter(|asked| asked["held"] == true && asked["saved"].is_i64())
+    under_way
+        .chain(over)
+        .filter(has_made_way)
         .filter_map(run)
         .collect()
 }

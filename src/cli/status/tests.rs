@@ -120,7 +120,6 @@ fn asked(job: u32, saved: Option<UnixTime>) -> Asked {
         deadline: UnixTime(NOW.0 + 48),
         saved,
         gone: None,
-        held: false,
         stake: None,
         interrupted: false,
         was_behind_gate: false,
