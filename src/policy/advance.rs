@@ -13,7 +13,7 @@ use super::outlook::Outlook;
 use super::party::Party;
 use super::plan::{Constraints, Outcome, Plan, Victim};
 use super::settings::Settings;
-use super::settle::has_ended_unnoticed;
+use super::settle::{begin_anew, has_ended_unnoticed, is_forgotten};
 use super::stops::RecentStops;
 use super::turn::Turn;
 use super::units::{Seconds, UnixTime};
@@ -163,6 +163,9 @@ impl<'a> Advance<'a> {
             let Some(job) = same_run(self.facts, asked) else {
                 continue;
             };
+            if asked.gone.is_some() && !has_ended_unnoticed(job, asked) {
+                begin_anew(asked, self.facts.now);
+            }
             asked.was_behind_gate &= has_ended_unnoticed(job, asked);
             if asked.saved.is_none()
                 && let Some(saved) = asked.saved_by(job)
@@ -247,7 +250,9 @@ impl<'a> Advance<'a> {
     pub(super) fn are_all_ready(&self, campaign: &Campaign) -> bool {
         campaign
             .active()
-            .all(|asked| same_run(self.facts, asked).is_none_or(|job| is_ready(job, asked, campaign.urgent)))
+            .filter_map(|asked| Some((same_run(self.facts, asked)?, asked)))
+            // One that has ended leaves its nodes once it is requeued.
+            .all(|(job, asked)| !is_forgotten(self.facts, asked) && is_ready(job, asked, campaign.urgent))
     }
 
     /// Deadlines pass, and users change their minds about being requeued.
@@ -256,7 +261,7 @@ impl<'a> Advance<'a> {
             if asked.stance != Stance::Victim {
                 continue;
             }
-            let Some(job) = same_run(self.facts, asked) else {
+            let Some(job) = same_run(self.facts, asked).filter(|_| !is_forgotten(self.facts, asked)) else {
                 continue;
             };
             let late = !is_ready(job, asked, campaign.urgent) && self.facts.now > asked.deadline;

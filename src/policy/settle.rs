@@ -102,6 +102,7 @@ impl Advance<'_> {
             }
             let let_off = asked.stance == Stance::LetOff;
             return match (shows(&job.record), job.start == asked.start) {
+                // Slurm may have been stopping it when slurmctld ended, and hears of its end only now.
                 (recorded, true) if let_off && way_back.in_doubt && asked.interrupted && asked.ready() => {
                     if !recorded && asked.tried.is_none_or(|tried| facts.now - tried >= ASK_AGAIN_S) {
                         // If it is revived it is to be given its place back.
@@ -176,8 +177,23 @@ pub(super) fn has_ended_unnoticed(job: &RunningJob, asked: &Asked) -> bool {
     job.traits.forgotten || was_seen
 }
 
+/// Another run has reported in the place of the one that was asked, and Slurm knows of neither's beginning or end: this one has
+/// not saved yet, and is asked anew.
+pub(super) fn begin_anew(asked: &mut Asked, now: UnixTime) {
+    let for_s = asked.deadline.0 - asked.asked.0;
+    *asked = Asked {
+        asked: now,
+        deadline: UnixTime(now.0.saturating_add(for_s)),
+        saved: None,
+        gone: None,
+        interrupted: false,
+        delivered: false,
+        ..*asked
+    };
+}
+
 /// Whether Slurm had stopped it, and does not know that any more.
-fn is_forgotten(facts: &Facts, asked: &Asked) -> bool {
+pub(super) fn is_forgotten(facts: &Facts, asked: &Asked) -> bool {
     let unnoticed = same_run(facts, asked).is_some_and(|job| has_ended_unnoticed(job, asked));
     unnoticed && asked.interrupted && asked.ready()
 }

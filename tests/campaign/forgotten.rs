@@ -2,7 +2,7 @@
 //! Victims of whose end Surgent knows, and the next slurmctld does not.
 
 use crate::world::{Job, State, World};
-use crate::{assert_safe, assert_well, full_cluster};
+use crate::{assert_safe, assert_well, full_cluster, run_until_start};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use surgent::policy::audit::Event;
@@ -117,6 +117,41 @@ fn whose_request_was_taken_back_and_is_there_again_is_let_off_again() {
     world.run(60);
     assert!(world.jobs[&1].is_running());
     assert_well(&world);
+}
+
+/// It was started again, and slurmctld was killed before it had written that and before Surgent had seen it.
+#[test]
+fn who_has_begun_anew_unnoticed_saves_before_he_makes_way_again() {
+    for wanted in [true, false] {
+        let mut world = full_cluster();
+        world.ends_show = false;
+        let (_, before) = run_until_start(&mut world);
+        world.run(3);
+        world.crash_with_ends_unwritten(before);
+        if !wanted {
+            world.cancel(9);
+        }
+        world.run(1);
+        world.begin_unnoticed(1);
+        let crashed = world.events.len();
+        world.run(60);
+        let of_first: Vec<&String> = world.events[crashed..]
+            .iter()
+            .filter(|event| event.split(' ').any(|word| word == "1"))
+            .collect();
+        if wanted {
+            assert_eq!(
+                of_first[..3],
+                ["ask 1 for 9", "save 1", "requeue 1 for 9"],
+                "{:?}",
+                world.events
+            );
+        } else {
+            assert_eq!(of_first, ["call off 1"], "{:?}", world.events);
+        }
+        world.position("requeue 2 by command");
+        assert_well(&world);
+    }
 }
 
 /// What happens in a second.

@@ -234,6 +234,14 @@ impl World {
         self.crash(true);
     }
 
+    /// The job of which Slurm does not know that it has ended has begun anew on the same node, of which it does not know either,
+    /// and reports.
+    pub fn begin_unnoticed(&mut self, id: u32) {
+        let job = self.jobs.get_mut(&id).unwrap();
+        assert!(std::mem::take(&mut job.forgotten));
+        job.comment = directives::edit(&job.comment, &[(Key::At, self.now.to_string())]).unwrap();
+    }
+
     /// Nodes register anew: what they do not run is requeued.
     pub fn requeue_missing(&mut self) {
         for job in self.jobs.values_mut().filter(|job| job.forgotten) {
