@@ -18,7 +18,6 @@ use super::state::StateFile;
 use super::users::Users;
 use super::views::Tape;
 use super::{abi, act};
-use crate::policy::advance::RESTART_AFTER_S;
 use crate::policy::audit::{self, Event};
 use crate::policy::book::{Action, Book, Phase};
 use crate::policy::facts::Facts;
@@ -36,7 +35,7 @@ use std::time::{Duration, Instant};
 
 /// While something is under way.
 const TURN_EVERY: Duration = Duration::from_millis(1000);
-/// While Slurm has the word, and until victims may start again.
+/// While Slurm has the word.
 const TURN_SOON: Duration = Duration::from_millis(200);
 /// After a submission, until its record is there.
 const LOOK_EVERY_MIN: Duration = Duration::from_millis(20);
@@ -371,11 +370,8 @@ impl Planner {
     }
 
     fn pace(&mut self, core: &Core, book: &Book, facts: &Facts, settings: &Settings) -> Next {
-        let soon = book.campaigns.iter().any(|campaign| match campaign.phase {
-            Phase::Open { .. } => true,
-            Phase::Releasing { since } => facts.now - since <= RESTART_AFTER_S,
-            Phase::Saving | Phase::Requeued { .. } | Phase::GivenUp { .. } => false,
-        });
+        let mut campaigns = book.campaigns.iter();
+        let soon = campaigns.any(|campaign| matches!(campaign.phase, Phase::Open { .. }));
         let look = self.awaited.as_mut().map(|awaited| {
             let every = awaited.every;
             awaited.every = (every * 2).min(LOOK_EVERY_MAX);
