@@ -136,6 +136,47 @@ fn slurmctld_killed_once_the_victims_have_ended_has_them_requeued_all_the_same()
     })
 }
 
+/// Slurm has lost even more: that the urgent job ran in their place.
+#[test]
+fn slurmctld_killed_once_the_victims_may_start_again_has_them_requeued_all_the_same() -> Outcome {
+    on_cluster(quick(), |cluster| {
+        let trainees = four(cluster, |training| training.lasting(9, 0.1).option("--save-s=6"))?;
+        let end = cluster.work().join("end");
+        let script = format!("until [ -e '{}' ]; do sleep 0.1; done", end.display());
+        let urgent = cluster.sbatch(
+            &["--comment=urgent", "--exclusive", "--gres=gpu:4", "--nodes=2"],
+            &script,
+        )?;
+        let victims = wait_for_requests(cluster, &trainees, urgent, 2)?;
+        wait_for_saved_state(cluster, &format!("ask={urgent} "), 2)?;
+        let in_the_way = cluster.folder().join("state/job_state.new");
+        // From now on Slurm writes no jobs.
+        std::fs::create_dir(&in_the_way).map_err(|error| format!("{}: {error}", in_the_way.display()))?;
+        for victim in &victims {
+            let id = trainees[*victim].id;
+            wait_for_log(
+                cluster,
+                &format!("surgent: job {id} was requeued for job {urgent}"),
+            )?;
+        }
+        cluster.kill_controller()?;
+        std::fs::remove_dir(&in_the_way).map_err(|error| format!("{}: {error}", in_the_way.display()))?;
+        std::fs::write(&end, "").map_err(|error| format!("{}: {error}", end.display()))?;
+        cluster.start_controller()?;
+        // Slurm would launch it once more, beside its first run as far as slurmd knows.
+        cluster.ask("scancel", &[&urgent.to_string()])?;
+        for victim in &victims {
+            let id = trainees[*victim].id;
+            wait_for_log(
+                cluster,
+                &format!("surgent: job {id} was stopped when slurmctld ended"),
+            )?;
+        }
+        assert_all_finish_whole(cluster, &trainees, &victims)?;
+        cluster.controller_is_well()
+    })
+}
+
 /// The slurmstepd above a job's batch script on this cluster.
 fn caretaker(cluster: &Cluster, job: JobId) -> Outcome<u32> {
     let here = cluster.folder().to_string_lossy().into_owned();
