@@ -232,7 +232,7 @@ impl<'a> Runner<'a> {
                 }
                 Ok(())
             }
-            Action::Revive { job } => self.revive(job),
+            Action::Revive { job, at_once } => self.revive(job, at_once),
             Action::Say(_) | Action::OpenGate { .. } | Action::ShutGate { .. } | Action::Nudge => Ok(()),
         }
     }
@@ -261,8 +261,8 @@ impl<'a> Runner<'a> {
         self.run(&self.scontrol, &args)
     }
 
-    /// Requeues a job whose script died of a signal of Slurm's.
-    fn revive(&self, job: JobId) -> Result<(), CommandError> {
+    /// Requeues a job whose script died of a signal of Slurm's; if it may start `at_once`, without Slurm's delay.
+    fn revive(&self, job: JobId, at_once: bool) -> Result<(), CommandError> {
         let squeue = locate("squeue");
         let ending = self.bounded(self.limit, |bounds| {
             Ending::of(job, squeue.as_os_str(), &self.environment, bounds)
@@ -271,6 +271,9 @@ impl<'a> Runner<'a> {
             let requeue = ["requeue".into(), OsString::from(&ending.address)];
             self.run(&self.scontrol, &requeue)?;
             log::info!("{}", notes::revived(job));
+            if !at_once {
+                return Ok(());
+            }
             // Its record may be of before the request, so that nobody would restore it.
             let restart_in_s = RESTART_AFTER_S.0.ceil();
             let start = [

@@ -355,8 +355,9 @@ impl<'a> Advance<'a> {
             if asked.stance != Stance::Victim {
                 continue;
             }
-            // Slurm refuses to signal a suspended job, and scancel tries again and again meanwhile.
-            let Some(job) = same_run(self.facts, asked).filter(|job| !job.traits.suspended) else {
+            // Slurm refuses to signal a suspended job, and scancel tries again and again meanwhile. One that has ended hears nothing.
+            let can_hear = |job: &&RunningJob| !job.traits.suspended && !is_forgotten(self.facts, asked);
+            let Some(job) = same_run(self.facts, asked).filter(can_hear) else {
                 continue;
             };
             let recorded = shows_request(job, asked, campaign.urgent);

@@ -360,6 +360,8 @@ pub enum Action {
     Revive {
         /// Whom.
         job: JobId,
+        /// It may start again as soon as it can; else it waits as Slurm has it, so that the urgent job comes first.
+        at_once: bool,
     },
     /// Have Slurm's scheduler look at its queue.
     Nudge,

@@ -14,9 +14,11 @@ use super::units::{Seconds, UnixTime};
 /// end. A record of a job that has ended stays for MinJobAge, by default 300 s.
 const REVIVE_MAX_S: Seconds = Seconds(30.0);
 
-/// A run that Slurm takes for running and that Surgent has seen to end is requeued no sooner: slurmctld has just started, and
-/// one that is alive all the same has the time to report so.
+/// A run that Slurm takes for running and that Surgent has seen to end is requeued no sooner: one that is alive all the same has
+/// the time to report so.
 const LIFELESS_S: Seconds = Seconds(5.0);
+/// And one that has ended by its nodes' state no sooner than this: slurmctld has just started.
+const FORGOTTEN_S: Seconds = Seconds(2.0);
 
 /// How those who were stopped are given their place back.
 #[derive(Clone, Copy)]
@@ -25,6 +27,8 @@ struct Return {
     urgent: JobId,
     /// When they had.
     stopped: UnixTime,
+    /// It still waits.
+    urgent_waits: bool,
     /// They may start again.
     may_restart: bool,
     /// What had happened to them when slurmctld ended, it may not have heard yet.
@@ -37,13 +41,19 @@ impl Advance<'_> {
         let (facts, now) = (self.facts, self.facts.now);
         let victims = campaign.victims.iter_mut();
         for asked in victims.filter(|asked| is_forgotten(facts, asked)) {
+            let Some(job) = same_run(facts, asked) else {
+                continue;
+            };
+            let wait_s = if job.traits.forgotten {
+                FORGOTTEN_S
+            } else {
+                LIFELESS_S
+            };
             let seen = *asked.tried.get_or_insert(now);
-            if now - seen < LIFELESS_S {
+            if now - seen < wait_s {
                 continue;
             }
-            let recorded =
-                same_run(facts, asked).is_some_and(|job| shows_request(job, asked, campaign.urgent));
-            if !recorded {
+            if !shows_request(job, asked, campaign.urgent) {
                 // Slurm may have forgotten that, too; without it nobody would give the job its place back.
                 self.ask_in_writing(asked, campaign.urgent);
             } else {
@@ -71,6 +81,7 @@ impl Advance<'_> {
             Phase::Saving | Phase::Open { .. } | Phase::Requeued { .. } => Return {
                 urgent,
                 stopped: now,
+                urgent_waits: true,
                 may_restart: false,
                 in_doubt: false,
             },
@@ -80,6 +91,7 @@ impl Advance<'_> {
                 Return {
                     urgent,
                     stopped: since,
+                    urgent_waits: false,
                     may_restart: now - after >= RESTART_AFTER_S,
                     in_doubt: now - since <= REVIVE_MAX_S,
                 }
@@ -135,7 +147,7 @@ impl Advance<'_> {
                 }
                 recorded
             }
-            None => self.is_to_be_revived(asked),
+            None => self.is_to_be_revived(asked, way_back),
         }
     }
 
@@ -154,13 +166,16 @@ impl Advance<'_> {
     }
 
     /// Whether a victim that has ended may have been ended by Slurm all the same; then it is looked at more closely.
-    fn is_to_be_revived(&mut self, asked: &mut Asked) -> bool {
+    fn is_to_be_revived(&mut self, asked: &mut Asked, way_back: Return) -> bool {
         let now = self.facts.now;
         let recently = asked.gone.is_some_and(|gone| now - gone <= REVIVE_MAX_S);
         let owed = asked.interrupted && asked.saved.is_some() && recently;
         if owed && asked.tried.is_none_or(|tried| now - tried >= ASK_AGAIN_S) {
             asked.tried = Some(now);
-            self.actions.push(Action::Revive { job: asked.job });
+            self.actions.push(Action::Revive {
+                job: asked.job,
+                at_once: !way_back.urgent_waits,
+            });
         }
         owed
     }

@@ -350,7 +350,7 @@ impl World {
                 }
                 self.events.push(format!("restore {job}"));
             }
-            Action::Revive { job } => {
+            Action::Revive { job, .. } => {
                 let target = self.jobs.get_mut(&job.0).unwrap();
                 if target.state == State::Killed {
                     target.stop(self.now);
