@@ -102,6 +102,26 @@ fn whose_gate_was_open_in_vain_is_let_off() {
     assert_well(&world);
 }
 
+/// Of one victim slurmctld hears that it has ended, of the other it does not.
+#[test]
+fn whom_slurm_has_ended_does_not_start_before_the_urgent_job() {
+    let mut world = full_cluster();
+    let (book, before) = run_until_start(&mut world);
+    world.book = book;
+    world.crash_with_ends_unwritten(before);
+    world.jobs.get_mut(&1).unwrap().state = State::Killed;
+    let crashed = world.events.len();
+    world.run(60);
+    let told = &world.events[crashed..];
+    let at = |event: &str| told.iter().position(|told| told == event);
+    assert!(
+        at("revive 1") < at("start 9") && at("start 9").is_some(),
+        "{told:?}"
+    );
+    assert_eq!((at("start 1"), at("ask 3 for 9")), (None, None), "{told:?}");
+    assert_well(&world);
+}
+
 /// It had missed its deadline, and slurmctld was killed before it had written that its request was taken back.
 #[test]
 fn whose_request_was_taken_back_and_is_there_again_is_let_off_again() {

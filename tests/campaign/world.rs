@@ -350,10 +350,13 @@ impl World {
                 }
                 self.events.push(format!("restore {job}"));
             }
-            Action::Revive { job, .. } => {
+            Action::Revive { job, at_once } => {
                 let target = self.jobs.get_mut(&job.0).unwrap();
                 if target.state == State::Killed {
                     target.stop(self.now);
+                    if at_once {
+                        target.state = State::Pending { begin: self.now + 2 };
+                    }
                     self.events.push(format!("revive {job}"));
                 }
             }
