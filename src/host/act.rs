@@ -35,6 +35,9 @@ const SAME_FAILURE_AGAIN: Duration = Duration::from_secs(60);
 /// after 6, ten times in all. By then a new look at the cluster knows better.
 const SIGNAL_LIMIT: Duration = Duration::from_millis(4500);
 
+/// So long the urgent job has to start before a victim that Slurm had ended.
+const AFTER_URGENT_S: f64 = 30.0;
+
 /// One command names at most so many jobs, which is well within its time limit.
 const REQUEUED_MAX: usize = 500;
 
@@ -261,7 +264,7 @@ impl<'a> Runner<'a> {
         self.run(&self.scontrol, &args)
     }
 
-    /// Requeues a job whose script died of a signal of Slurm's; if it may start `at_once`, without Slurm's delay.
+    /// Requeues a job whose script died of a signal of Slurm's, with less than Slurm's delay.
     fn revive(&self, job: JobId, at_once: bool) -> Result<(), CommandError> {
         let squeue = locate("squeue");
         let ending = self.bounded(self.limit, |bounds| {
@@ -271,11 +274,11 @@ impl<'a> Runner<'a> {
             let requeue = ["requeue".into(), OsString::from(&ending.address)];
             self.run(&self.scontrol, &requeue)?;
             log::info!("{}", notes::revived(job));
-            if !at_once {
-                return Ok(());
-            }
             // Its record may be of before the request, so that nobody would restore it.
-            let restart_in_s = RESTART_AFTER_S.0.ceil();
+            let restart_in_s = match at_once {
+                true => RESTART_AFTER_S.0.ceil(),
+                false => AFTER_URGENT_S,
+            };
             let start = [
                 "update".into(),
                 format!("JobId={}", ending.address).into(),

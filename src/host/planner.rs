@@ -298,7 +298,7 @@ impl Planner {
                 every: LOOK_EVERY_MIN,
             });
         }
-        if settings.mode == Mode::Off && book.campaigns.is_empty() {
+        if settings.mode == Mode::Off && book.campaigns.is_empty() && book.stops.is_empty() {
             self.book = Some(book);
             self.awaited = None;
             return Next::Asleep;

@@ -47,6 +47,7 @@ fn recorded(
         gone: None,
         was_behind_gate: false,
         interrupted: false,
+        known_since: None,
         delivered: false,
         tried: None,
         stance: Stance::Victim,
@@ -62,11 +63,9 @@ fn adopt_one(book: &mut Book, (urgent, victim): (JobId, Asked)) {
     if known {
         return;
     }
-    match book
-        .campaigns
-        .iter_mut()
-        .find(|campaign| campaign.urgent == urgent)
-    {
+    let mut campaigns = book.campaigns.iter_mut();
+    let of_it = campaigns.by_ref().filter(|campaign| campaign.urgent == urgent);
+    match of_it.max_by_key(|campaign| campaign.claims()) {
         Some(campaign) if campaign.claims() => campaign.victims.push(victim),
         // Nobody has to make way for that one any more.
         Some(campaign) => {

@@ -13,7 +13,7 @@ use super::outlook::Outlook;
 use super::party::Party;
 use super::plan::{Constraints, Outcome, Plan, Victim};
 use super::settings::Settings;
-use super::settle::{begin_anew, has_ended_unnoticed, is_forgotten};
+use super::settle::{begin_anew, has_ended_unnoticed, is_forgotten, is_in_doubt};
 use super::stops::RecentStops;
 use super::turn::Turn;
 use super::units::{Seconds, UnixTime};
@@ -160,10 +160,12 @@ impl<'a> Advance<'a> {
 
     fn note_saves(&mut self, campaign: &mut Campaign) {
         for asked in &mut campaign.victims {
+            asked.known_since.get_or_insert(self.facts.now);
             let Some(job) = same_run(self.facts, asked) else {
                 continue;
             };
             if asked.gone.is_some() && !has_ended_unnoticed(job, asked) {
+                self.stops.forget(asked);
                 begin_anew(asked, self.facts.now);
             }
             asked.was_behind_gate &= has_ended_unnoticed(job, asked);
@@ -229,7 +231,10 @@ impl<'a> Advance<'a> {
                     self.change_victims(campaign, &plan);
                     plan.places()
                 }
-                None => return,
+                None => {
+                    self.ask_again(campaign);
+                    return;
+                }
             },
         };
         self.ask_again(campaign);
@@ -261,10 +266,13 @@ impl<'a> Advance<'a> {
             if asked.stance != Stance::Victim {
                 continue;
             }
-            let Some(job) = same_run(self.facts, asked).filter(|_| !is_forgotten(self.facts, asked)) else {
+            let Some(job) = same_run(self.facts, asked) else {
                 continue;
             };
-            let late = !is_ready(job, asked, campaign.urgent) && self.facts.now > asked.deadline;
+            // Of one that had saved Slurm may just not know any more that it was asked.
+            let is_excused = is_forgotten(self.facts, asked) || is_in_doubt(asked, self.facts.now);
+            let is_late = !is_ready(job, asked, campaign.urgent) && self.facts.now > asked.deadline;
+            let late = is_late && !is_excused;
             let unwilling = !job.traits.requeue || !job.traits.batch;
             if late || unwilling {
                 asked.stance = Stance::LetOff;

@@ -98,7 +98,8 @@ impl Book {
             }
             for asked in &mut campaign.victims {
                 shift(&mut asked.deadline);
-                asked.gone.iter_mut().chain(&mut asked.tried).for_each(shift);
+                let times = asked.gone.iter_mut().chain(&mut asked.tried);
+                times.chain(&mut asked.known_since).for_each(shift);
                 if asked.saved.is_none() && asked.asked > now {
                     asked.asked = now;
                     asked.delivered = false;
@@ -207,6 +208,9 @@ pub struct Asked {
     /// script for an end of its own.
     #[serde(default)]
     pub interrupted: bool,
+    /// Since when it is known of under this slurmctld.
+    #[serde(skip)]
+    pub known_since: Option<UnixTime>,
     /// Whether the request is known to have gone out since slurmctld started.
     #[serde(skip)]
     pub delivered: bool,
@@ -277,6 +281,7 @@ impl Asked {
             gone: None,
             was_behind_gate: false,
             interrupted: false,
+            known_since: Some(now),
             delivered: false,
             tried: Some(now),
             stance: Stance::Victim,
@@ -360,7 +365,7 @@ pub enum Action {
     Revive {
         /// Whom.
         job: JobId,
-        /// It may start again as soon as it can; else it waits as Slurm has it, so that the urgent job comes first.
+        /// It may start again as soon as it can; else it waits for a while, so that the urgent job comes first.
         at_once: bool,
     },
     /// Have Slurm's scheduler look at its queue.

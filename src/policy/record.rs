@@ -31,7 +31,7 @@ const MARK: &[u8] = b"surgent{";
 const RECORD_MAX_BYTES: usize = 16 * 1024;
 
 /// How many victims a record names at most.
-const WAITS_FOR_MAX: usize = 1024;
+pub(super) const WAITS_FOR_MAX: usize = 1024;
 
 /// How much of a newer version's fields is kept.
 const UNKNOWN_MAX_BYTES: usize = 2048;

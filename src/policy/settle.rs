@@ -17,6 +17,10 @@ const REVIVE_MAX_S: Seconds = Seconds(30.0);
 /// A run that Slurm takes for running and that Surgent has seen to end is requeued no sooner: one that is alive all the same has
 /// the time to report so.
 const LIFELESS_S: Seconds = Seconds(5.0);
+/// Where it would lose more than this, it has as long as any monitor takes: these report every 30 s, and try every 10 s to reach a
+/// slurmctld that is away.
+const LITTLE_S: Seconds = Seconds(15.0);
+const LIFELESS_LONG_S: Seconds = Seconds(60.0);
 /// And one that has ended by its nodes' state no sooner than this: slurmctld has just started.
 const FORGOTTEN_S: Seconds = Seconds(2.0);
 
@@ -31,8 +35,6 @@ struct Return {
     urgent_waits: bool,
     /// They may start again.
     may_restart: bool,
-    /// What had happened to them when slurmctld ended, it may not have heard yet.
-    in_doubt: bool,
 }
 
 impl Advance<'_> {
@@ -44,13 +46,15 @@ impl Advance<'_> {
             let Some(job) = same_run(facts, asked) else {
                 continue;
             };
-            let wait_s = if job.traits.forgotten {
-                FORGOTTEN_S
-            } else {
-                LIFELESS_S
+            let seen = asked.known_since.unwrap_or(now);
+            let away_s = asked.gone.map_or(Seconds(0.0), |gone| seen - gone);
+            let wait_s = match job.traits.forgotten {
+                true => FORGOTTEN_S,
+                false if away_s <= LITTLE_S => LIFELESS_S,
+                false => LIFELESS_LONG_S,
             };
-            let seen = *asked.tried.get_or_insert(now);
-            if now - seen < wait_s {
+            let rested = asked.tried.is_none_or(|tried| now - tried >= ASK_AGAIN_S);
+            if now - seen < wait_s || !rested || !job.traits.requeue || !job.traits.batch {
                 continue;
             }
             if !shows_request(job, asked, campaign.urgent) {
@@ -83,7 +87,6 @@ impl Advance<'_> {
                 stopped: now,
                 urgent_waits: true,
                 may_restart: false,
-                in_doubt: false,
             },
             // The nodes were cleared, and the credentials revoked, before this phase began.
             Phase::Releasing { since } | Phase::GivenUp { since } => {
@@ -93,7 +96,6 @@ impl Advance<'_> {
                     stopped: since,
                     urgent_waits: false,
                     may_restart: now - after >= RESTART_AFTER_S,
-                    in_doubt: now - since <= REVIVE_MAX_S,
                 }
             }
         };
@@ -115,7 +117,7 @@ impl Advance<'_> {
             let let_off = asked.stance == Stance::LetOff;
             return match (shows(&job.record), job.start == asked.start) {
                 // Slurm may have been stopping it when slurmctld ended, and hears of its end only now.
-                (recorded, true) if let_off && way_back.in_doubt && asked.interrupted && asked.ready() => {
+                (recorded, true) if let_off && is_in_doubt(asked, facts.now) => {
                     if !recorded && asked.tried.is_none_or(|tried| facts.now - tried >= ASK_AGAIN_S) {
                         // If it is revived it is to be given its place back.
                         self.ask_in_writing(asked, way_back.urgent);
@@ -144,6 +146,10 @@ impl Advance<'_> {
                 let recorded = shows(&job.record);
                 if recorded && !job.completing && way_back.may_restart {
                     self.restore(asked, way_back, job.begin > facts.now);
+                    // Of a request that was taken up from a waiting job's record it is not known which run it went to.
+                    if asked.start != UnixTime(0) && asked.ready() {
+                        self.stops.note(way_back.urgent, asked, facts.now);
+                    }
                 }
                 recorded
             }
@@ -159,10 +165,6 @@ impl Advance<'_> {
             stop: asked.stop(urgent, stopped),
             delayed,
         });
-        // Of a request that was taken up from a waiting job's record it is not known which run it went to.
-        if asked.start != UnixTime(0) && asked.ready() {
-            self.stops.note(urgent, asked, self.facts.now);
-        }
     }
 
     /// Whether a victim that has ended may have been ended by Slurm all the same; then it is looked at more closely.
@@ -190,6 +192,12 @@ pub(super) fn has_ended_unnoticed(job: &RunningJob, asked: &Asked) -> bool {
         .gone
         .is_some_and(|gone| last.is_none_or(|last| last <= gone));
     job.traits.forgotten || was_seen
+}
+
+/// Whether Slurm may have been stopping this run when slurmctld ended, after its save, and the next one has yet to hear of its end.
+pub(super) fn is_in_doubt(asked: &Asked, now: UnixTime) -> bool {
+    let is_new = asked.known_since.is_none_or(|since| now - since <= REVIVE_MAX_S);
+    asked.interrupted && asked.ready() && is_new
 }
 
 /// Another run has reported in the place of the one that was asked, and Slurm knows of neither's beginning or end: this one has

@@ -37,15 +37,19 @@ struct StoppedRun {
 impl RecentStops {
     /// This run has made way for `urgent`, after its save, and its job may start again.
     pub fn note(&mut self, urgent: JobId, asked: &Asked, now: UnixTime) {
-        let is_it = |run: &StoppedRun| (run.asked.job, run.asked.start) == (asked.job, asked.start);
-        if !self.0.iter().any(is_it) {
-            self.0.push(StoppedRun {
-                urgent,
-                asked: *asked,
-                since: Some(now),
-            });
-        }
+        self.forget(asked);
+        self.0.push(StoppedRun {
+            urgent,
+            asked: *asked,
+            since: Some(now),
+        });
         self.0.drain(..self.0.len().saturating_sub(WATCHED_MAX));
+    }
+
+    /// This run is not over after all, or over once more.
+    pub fn forget(&mut self, asked: &Asked) {
+        self.0
+            .retain(|run| (run.asked.job, run.asked.start) != (asked.job, asked.start));
     }
 
     /// slurmctld has ended; the next one may not know of them.
@@ -60,8 +64,12 @@ impl RecentStops {
         let runs = self.0.iter().filter(|run| run.asked.interrupted);
         runs.filter(|run| same_run(facts, &run.asked).is_some())
             .map(|run| {
-                let stance = Stance::Victim;
-                (run.urgent, Asked { stance, ..run.asked })
+                let victim = Asked {
+                    known_since: None,
+                    stance: Stance::Victim,
+                    ..run.asked
+                };
+                (run.urgent, victim)
             })
             .collect()
     }

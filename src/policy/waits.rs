@@ -4,7 +4,7 @@
 use super::book::{Action, Book};
 use super::facts::Facts;
 use super::ids::JobId;
-use super::record::Record;
+use super::record::{Record, WAITS_FOR_MAX};
 
 /// Has the records say what the book says now.
 pub fn show(book: &Book, facts: &Facts, actions: &mut Vec<Action>) {
@@ -12,7 +12,10 @@ pub fn show(book: &Book, facts: &Facts, actions: &mut Vec<Action>) {
         let waits_for = whom(book, job.id);
         (job.id, job.record.as_ref(), waits_for)
     });
+    // What is written into the record of an array that waits comes into those of its tasks that run, too.
+    let waits = |job: JobId| facts.waiting.iter().any(|waiting| waiting.id == job);
     let running = facts.running.iter().filter(|job| !job.traits.completing);
+    let running = running.filter(|job| !job.array.is_some_and(|task| waits(task.array)));
     let running = running.map(|job| (job.id, job.record.as_ref(), Vec::new()));
     let differ = |(_, record, waits_for): &(JobId, Option<&Record>, Vec<JobId>)| {
         record.is_some_and(|record| record.waits_for != *waits_for)
@@ -28,5 +31,7 @@ fn whom(book: &Book, urgent: JobId) -> Vec<JobId> {
         .flat_map(|campaign| campaign.active().map(|asked| asked.job))
         .collect();
     jobs.sort_unstable();
+    jobs.dedup();
+    jobs.truncate(WAITS_FOR_MAX);
     jobs
 }

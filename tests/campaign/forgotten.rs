@@ -102,6 +102,24 @@ fn whose_gate_was_open_in_vain_is_let_off() {
     assert_well(&world);
 }
 
+/// One that had begun anew on the same node would have trained for as long as slurmctld was away.
+#[test]
+fn after_a_long_time_whoever_stands_as_running_has_long_to_report() {
+    let mut world = full_cluster();
+    world.ends_show = false;
+    let (_, before) = run_until_start(&mut world);
+    world.run(3);
+    world.crash_with_ends_unwritten(before);
+    world.cancel(9);
+    world.now += 600;
+    world.run(50);
+    assert!(!world.happened("requeue 1 by command"), "{:?}", world.events);
+    world.run(30);
+    world.position("requeue 1 by command");
+    world.position("requeue 2 by command");
+    assert_well(&world);
+}
+
 /// Of one victim slurmctld hears that it has ended, of the other it does not.
 #[test]
 fn whom_slurm_has_ended_does_not_start_before_the_urgent_job() {

@@ -124,6 +124,7 @@ fn asked(job: u32, saved: Option<UnixTime>) -> Asked {
         interrupted: false,
         was_behind_gate: false,
         delivered: true,
+        known_since: None,
         tried: None,
         stance: Stance::Victim,
     }
