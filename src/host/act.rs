@@ -6,7 +6,6 @@
 
 use super::core::{Core, Host};
 use super::logger::printable;
-use crate::policy::advance::RESTART_AFTER_S;
 use crate::policy::book::Action;
 use crate::policy::directives::{SaveSignal, Urgency};
 use crate::policy::facts::Facts;
@@ -14,7 +13,7 @@ use crate::policy::ids::JobId;
 use crate::policy::notes;
 use crate::policy::record::Record;
 use crate::policy::settings::CommandSettings;
-use crate::policy::units::UnixTime;
+use crate::policy::units::{Seconds, UnixTime};
 use crate::slurm::command::{Bounds, CommandError, Environment, run};
 use crate::slurm::ending::Ending;
 use crate::slurm::job::target_options;
@@ -34,9 +33,6 @@ const SAME_FAILURE_AGAIN: Duration = Duration::from_secs(60);
 /// scancel tells Slurm's "not now", of a job that is suspended, say, from no other failure: after 5 s it tries again, then
 /// after 6, ten times in all. By then a new look at the cluster knows better.
 const SIGNAL_LIMIT: Duration = Duration::from_millis(4500);
-
-/// So long the urgent job has to start before a victim that Slurm had ended.
-const AFTER_URGENT_S: f64 = 30.0;
 
 /// One command names at most so many jobs, which is well within its time limit.
 const REQUEUED_MAX: usize = 500;
@@ -235,7 +231,7 @@ impl<'a> Runner<'a> {
                 }
                 Ok(())
             }
-            Action::Revive { job, at_once } => self.revive(job, at_once),
+            Action::Revive { job, restart_in_s } => self.revive(job, restart_in_s),
             Action::Say(_) | Action::OpenGate { .. } | Action::ShutGate { .. } | Action::Nudge => Ok(()),
         }
     }
@@ -264,8 +260,8 @@ impl<'a> Runner<'a> {
         self.run(&self.scontrol, &args)
     }
 
-    /// Requeues a job whose script died of a signal of Slurm's, with less than Slurm's delay.
-    fn revive(&self, job: JobId, at_once: bool) -> Result<(), CommandError> {
+    /// Requeues a job whose script died of a signal of Slurm's, with this delay instead of Slurm's.
+    fn revive(&self, job: JobId, restart_in_s: Seconds) -> Result<(), CommandError> {
         let squeue = locate("squeue");
         let ending = self.bounded(self.limit, |bounds| {
             Ending::of(job, squeue.as_os_str(), &self.environment, bounds)
@@ -275,14 +271,10 @@ impl<'a> Runner<'a> {
             self.run(&self.scontrol, &requeue)?;
             log::info!("{}", notes::revived(job));
             // Its record may be of before the request, so that nobody would restore it.
-            let restart_in_s = match at_once {
-                true => RESTART_AFTER_S.0.ceil(),
-                false => AFTER_URGENT_S,
-            };
             let start = [
                 "update".into(),
                 format!("JobId={}", ending.address).into(),
-                format!("StartTime=now+{restart_in_s}").into(),
+                format!("StartTime=now+{}", restart_in_s.0.ceil()).into(),
             ];
             self.run(&self.scontrol, &start)?;
         }

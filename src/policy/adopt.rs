@@ -63,8 +63,10 @@ fn adopt_one(book: &mut Book, (urgent, victim): (JobId, Asked)) {
     if known {
         return;
     }
-    let mut campaigns = book.campaigns.iter_mut();
-    let of_it = campaigns.by_ref().filter(|campaign| campaign.urgent == urgent);
+    let of_it = book
+        .campaigns
+        .iter_mut()
+        .filter(|campaign| campaign.urgent == urgent);
     match of_it.max_by_key(|campaign| campaign.claims()) {
         Some(campaign) if campaign.claims() => campaign.victims.push(victim),
         // Nobody has to make way for that one any more.

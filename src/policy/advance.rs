@@ -19,8 +19,6 @@ use super::turn::Turn;
 use super::units::{Seconds, UnixTime};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A request that has not gone out is tried again after this.
-pub(super) const ASK_AGAIN_S: Seconds = Seconds(2.0);
 /// While a gate is open the scheduler is nudged this often.
 const NUDGE_EVERY_S: Seconds = Seconds(1.0);
 /// A stopped job is not started again before this: slurmd ends a job whose credential was made in the same second in
@@ -257,7 +255,7 @@ impl<'a> Advance<'a> {
             .active()
             .filter_map(|asked| Some((same_run(self.facts, asked)?, asked)))
             // One that has ended leaves its nodes once it is requeued.
-            .all(|(job, asked)| !is_forgotten(self.facts, asked) && is_ready(job, asked, campaign.urgent))
+            .all(|(job, asked)| !is_forgotten(job, asked) && is_ready(job, asked, campaign.urgent))
     }
 
     /// Deadlines pass, and users change their minds about being requeued.
@@ -270,10 +268,10 @@ impl<'a> Advance<'a> {
                 continue;
             };
             // Of one that had saved Slurm may just not know any more that it was asked.
-            let is_excused = is_forgotten(self.facts, asked) || is_in_doubt(asked, self.facts.now);
+            let is_excused = is_forgotten(job, asked) || is_in_doubt(asked, self.facts.now);
             let is_late = !is_ready(job, asked, campaign.urgent) && self.facts.now > asked.deadline;
             let late = is_late && !is_excused;
-            let unwilling = !job.traits.requeue || !job.traits.batch;
+            let unwilling = !job.traits.can_be_requeued();
             if late || unwilling {
                 asked.stance = Stance::LetOff;
                 campaign.missed.push(asked.job);
@@ -364,16 +362,13 @@ impl<'a> Advance<'a> {
                 continue;
             }
             // Slurm refuses to signal a suspended job, and scancel tries again and again meanwhile. One that has ended hears nothing.
-            let can_hear = |job: &&RunningJob| !job.traits.suspended && !is_forgotten(self.facts, asked);
+            let can_hear = |job: &&RunningJob| !job.traits.suspended && !is_forgotten(job, asked);
             let Some(job) = same_run(self.facts, asked).filter(can_hear) else {
                 continue;
             };
             let recorded = shows_request(job, asked, campaign.urgent);
-            let rested = asked
-                .tried
-                .is_none_or(|tried| self.facts.now - tried >= ASK_AGAIN_S);
             let reached = asked.delivered || asked.saved.is_some();
-            if (!recorded || !reached) && rested {
+            if (!recorded || !reached) && asked.has_rested(self.facts.now) {
                 asked.tried = Some(self.facts.now);
                 self.actions.push(asked.ask(campaign.urgent));
             }

@@ -12,12 +12,15 @@ use super::record::Stop;
 use super::request::Request;
 use super::stake::Stake;
 use super::stops::RecentStops;
-use super::units::UnixTime;
+use super::units::{Seconds, UnixTime};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Slurm itself starts a requeued job no sooner than this after its stop; Surgent never makes that longer.
 const REQUEUE_DELAY_S: i64 = 120;
+
+/// What has not worked, or has not gone out, is tried again after this.
+const AGAIN_AFTER_S: Seconds = Seconds(2.0);
 
 /// All campaigns, and what was said about urgent jobs already.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -315,6 +318,11 @@ impl Asked {
         saved.filter(|saved| *saved >= self.asked)
     }
 
+    /// Whether what is owed to it may be tried again.
+    pub fn has_rested(&self, now: UnixTime) -> bool {
+        self.tried.is_none_or(|tried| now - tried >= AGAIN_AFTER_S)
+    }
+
     /// Nothing more is awaited of it.
     pub fn ready(&self) -> bool {
         self.saved.is_some() || self.signal.is_none()
@@ -365,8 +373,8 @@ pub enum Action {
     Revive {
         /// Whom.
         job: JobId,
-        /// It may start again as soon as it can; else it waits for a while, so that the urgent job comes first.
-        at_once: bool,
+        /// When it may start again, unless it is given its place back before.
+        restart_in_s: Seconds,
     },
     /// Have Slurm's scheduler look at its queue.
     Nudge,

@@ -138,6 +138,13 @@ pub struct JobTraits {
     pub place: Option<u32>,
 }
 
+impl JobTraits {
+    /// Whether Slurm puts it back into the queue when it is told to.
+    pub fn can_be_requeued(&self) -> bool {
+        self.requeue && self.batch
+    }
+}
+
 /// A job that holds resources.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunningJob {

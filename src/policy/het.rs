@@ -112,7 +112,7 @@ impl Advance<'_> {
     /// The victims that are to be requeued: those of which the very run that has saved still goes on.
     fn still_there(&self, campaign: &Campaign) -> Vec<JobId> {
         let stoppable = |asked: &&Asked| {
-            let job = same_run(self.facts, asked).filter(|job| job.traits.requeue && job.traits.batch);
+            let job = same_run(self.facts, asked).filter(|job| job.traits.can_be_requeued());
             asked.ready() && job.is_some()
         };
         campaign

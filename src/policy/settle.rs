@@ -2,9 +2,9 @@
 //! What is still owed to who was asked: those who are let off are told, and those who were stopped get their place back, also
 //! where Slurm has forgotten that it stopped them.
 
-use super::advance::{ASK_AGAIN_S, Advance, RESTART_AFTER_S, same_run, shows_request};
+use super::advance::{Advance, RESTART_AFTER_S, same_run, shows_request};
 use super::book::{Action, Asked, Campaign, Phase, Stance};
-use super::facts::{Facts, RunningJob};
+use super::facts::RunningJob;
 use super::ids::JobId;
 use super::notes;
 use super::record::Record;
@@ -24,6 +24,9 @@ const LIFELESS_LONG_S: Seconds = Seconds(60.0);
 /// And one that has ended by its nodes' state no sooner than this: slurmctld has just started.
 const FORGOTTEN_S: Seconds = Seconds(2.0);
 
+/// So long the urgent job has to start before a victim that Slurm had ended.
+const AFTER_URGENT_S: Seconds = Seconds(30.0);
+
 /// How those who were stopped are given their place back.
 #[derive(Clone, Copy)]
 struct Return {
@@ -40,10 +43,9 @@ struct Return {
 impl Advance<'_> {
     /// Those whom Slurm had stopped when slurmctld ended, and of whom it does not know that any more.
     pub(super) fn requeue_forgotten(&mut self, campaign: &mut Campaign) {
-        let (facts, now) = (self.facts, self.facts.now);
-        let victims = campaign.victims.iter_mut();
-        for asked in victims.filter(|asked| is_forgotten(facts, asked)) {
-            let Some(job) = same_run(facts, asked) else {
+        let now = self.facts.now;
+        for asked in &mut campaign.victims {
+            let Some(job) = same_run(self.facts, asked).filter(|job| is_forgotten(job, asked)) else {
                 continue;
             };
             let seen = asked.known_since.unwrap_or(now);
@@ -53,8 +55,7 @@ impl Advance<'_> {
                 false if away_s <= LITTLE_S => LIFELESS_S,
                 false => LIFELESS_LONG_S,
             };
-            let rested = asked.tried.is_none_or(|tried| now - tried >= ASK_AGAIN_S);
-            if now - seen < wait_s || !rested || !job.traits.requeue || !job.traits.batch {
+            if now - seen < wait_s || !asked.has_rested(now) || !job.traits.can_be_requeued() {
                 continue;
             }
             if !shows_request(job, asked, campaign.urgent) {
@@ -111,14 +112,14 @@ impl Advance<'_> {
                 .is_some_and(|record| record.ask == Some(way_back.urgent))
         };
         if let Some(job) = facts.job(asked.job) {
-            if job.start == asked.start && (job.traits.completing || is_forgotten(facts, asked)) {
+            if job.start == asked.start && (job.traits.completing || is_forgotten(job, asked)) {
                 return true;
             }
             let let_off = asked.stance == Stance::LetOff;
             return match (shows(&job.record), job.start == asked.start) {
                 // Slurm may have been stopping it when slurmctld ended, and hears of its end only now.
                 (recorded, true) if let_off && is_in_doubt(asked, facts.now) => {
-                    if !recorded && asked.tried.is_none_or(|tried| facts.now - tried >= ASK_AGAIN_S) {
+                    if !recorded && asked.has_rested(facts.now) {
                         // If it is revived it is to be given its place back.
                         self.ask_in_writing(asked, way_back.urgent);
                     }
@@ -172,11 +173,14 @@ impl Advance<'_> {
         let now = self.facts.now;
         let recently = asked.gone.is_some_and(|gone| now - gone <= REVIVE_MAX_S);
         let owed = asked.interrupted && asked.saved.is_some() && recently;
-        if owed && asked.tried.is_none_or(|tried| now - tried >= ASK_AGAIN_S) {
+        if owed && asked.has_rested(now) {
             asked.tried = Some(now);
             self.actions.push(Action::Revive {
                 job: asked.job,
-                at_once: !way_back.urgent_waits,
+                restart_in_s: match way_back.urgent_waits {
+                    true => AFTER_URGENT_S,
+                    false => RESTART_AFTER_S,
+                },
             });
         }
         owed
@@ -186,11 +190,8 @@ impl Advance<'_> {
 /// Whether this run, which slurmctld takes for running, has ended: by its nodes' state, or as Surgent itself has seen, and it
 /// has not reported anything since.
 pub(super) fn has_ended_unnoticed(job: &RunningJob, asked: &Asked) -> bool {
-    let reports = job.directives.iter().flat_map(|told| told.at.max(told.saved));
-    let last = reports.max();
-    let was_seen = asked
-        .gone
-        .is_some_and(|gone| last.is_none_or(|last| last <= gone));
+    let last_report = job.directives.as_ref().and_then(|told| told.at.max(told.saved));
+    let was_seen = asked.gone.is_some() && last_report <= asked.gone;
     job.traits.forgotten || was_seen
 }
 
@@ -203,7 +204,7 @@ pub(super) fn is_in_doubt(asked: &Asked, now: UnixTime) -> bool {
 /// Another run has reported in the place of the one that was asked, and Slurm knows of neither's beginning or end: this one has
 /// not saved yet, and is asked anew.
 pub(super) fn begin_anew(asked: &mut Asked, now: UnixTime) {
-    let for_s = asked.deadline.0 - asked.asked.0;
+    let for_s = asked.deadline.0.saturating_sub(asked.asked.0);
     *asked = Asked {
         asked: now,
         deadline: UnixTime(now.0.saturating_add(for_s)),
@@ -215,8 +216,7 @@ pub(super) fn begin_anew(asked: &mut Asked, now: UnixTime) {
     };
 }
 
-/// Whether Slurm had stopped it, and does not know that any more.
-pub(super) fn is_forgotten(facts: &Facts, asked: &Asked) -> bool {
-    let unnoticed = same_run(facts, asked).is_some_and(|job| has_ended_unnoticed(job, asked));
-    unnoticed && asked.interrupted && asked.ready()
+/// Whether Slurm had stopped `job`, which is the run that was asked, and does not know that any more.
+pub(super) fn is_forgotten(job: &RunningJob, asked: &Asked) -> bool {
+    has_ended_unnoticed(job, asked) && asked.interrupted && asked.ready()
 }

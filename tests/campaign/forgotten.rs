@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Victims of whose end Surgent knows, and the next slurmctld does not.
 
-use crate::world::{Job, State, World};
-use crate::{assert_safe, assert_well, full_cluster, run_until_start};
+use crate::world::{State, World};
+use crate::{assert_safe, assert_well, full_cluster, past_until_start, run_until_start};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 use surgent::policy::audit::Event;
 use surgent::policy::ids::JobId;
+use surgent::policy::units::UnixTime;
 
 /// Slurm writes its jobs up to five seconds late. Here these are lost, and the nodes look as if nothing had been.
 #[test]
@@ -14,15 +14,11 @@ fn who_was_seen_to_end_and_runs_on_in_the_eyes_of_the_next_slurmctld_comes_back(
     for (lost_s, later_s) in (0..5).flat_map(|later| (1..6 - later).map(move |lost| (lost, later))) {
         let mut world = full_cluster();
         world.ends_show = false;
-        let mut past = vec![world.jobs.clone()];
-        while !world.happened("start 9") {
-            world.tick();
-            past.push(world.jobs.clone());
-        }
+        let mut past = past_until_start(&mut world);
         let started = world.position("start 9");
         world.run(later_s);
-        let before = past.len().saturating_sub(1 + lost_s);
-        world.crash_with_ends_unwritten(past.swap_remove(before));
+        let before = past.len().saturating_sub(lost_s);
+        world.crash_with_ends_unwritten(past.swap_remove(before).1);
         let crashed = world.events.len();
         world.run(40);
         let events = &world.events[crashed..];
@@ -58,14 +54,10 @@ fn who_was_being_stopped_for_a_job_that_slurm_has_forgotten_comes_back() {
     for lost_s in 1..6 {
         let mut world = full_cluster();
         world.ends_show = false;
-        let mut past = vec![(world.book.clone(), world.jobs.clone())];
-        while !world.happened("start 9") {
-            world.tick();
-            past.push((world.book.clone(), world.jobs.clone()));
-        }
+        let mut past = past_until_start(&mut world);
         // Surgent has not seen that they ended.
-        world.book = past[past.len() - 2].0.clone();
-        let before = past.len().saturating_sub(1 + lost_s);
+        world.book = past.last().unwrap().0.clone();
+        let before = past.len().saturating_sub(lost_s);
         world.crash_with_ends_unwritten(past.swap_remove(before).1);
         world.cancel(9);
         world.run(3);
@@ -120,6 +112,31 @@ fn after_a_long_time_whoever_stands_as_running_has_long_to_report() {
     assert_well(&world);
 }
 
+/// Slurm would refuse to requeue it, and its nodes do not come free for minutes.
+#[test]
+fn who_may_not_be_requeued_any_more_does_not_hold_the_urgent_job_up() {
+    let mut world = full_cluster();
+    world.ends_show = false;
+    let (book, before) = run_until_start(&mut world);
+    world.book = book;
+    world.crash_with_ends_unwritten(before);
+    for victim in world
+        .book
+        .campaigns
+        .iter_mut()
+        .flat_map(|campaign| &mut campaign.victims)
+    {
+        victim.gone = Some(UnixTime(world.now));
+    }
+    world.jobs.get_mut(&1).unwrap().requeue = false;
+    let crashed = world.events.len();
+    world.run(30);
+    let told = &world.events[crashed..];
+    assert!(told.contains(&"ask 3 for 9".to_owned()), "{told:?}");
+    assert!(told.contains(&"start 9".to_owned()), "{told:?}");
+    assert!(!told.contains(&"requeue 1 by command".to_owned()), "{told:?}");
+}
+
 /// Of one victim slurmctld hears that it has ended, of the other it does not.
 #[test]
 fn whom_slurm_has_ended_does_not_start_before_the_urgent_job() {
@@ -145,13 +162,9 @@ fn whom_slurm_has_ended_does_not_start_before_the_urgent_job() {
 fn whose_request_was_taken_back_and_is_there_again_is_let_off_again() {
     let mut world = full_cluster();
     world.jobs.get_mut(&1).unwrap().save_s = None;
-    let mut past = Vec::new();
-    while !world.happened("start 9") {
-        past.push(world.jobs.clone());
-        world.tick();
-    }
-    past.retain(|jobs: &BTreeMap<u32, Job>| jobs[&1].record().unwrap().ask == Some(JobId(9)));
-    world.crash_with_ends_unwritten(past.pop().unwrap());
+    let mut past = past_until_start(&mut world);
+    past.retain(|(_, jobs)| jobs[&1].record().unwrap().ask == Some(JobId(9)));
+    world.crash_with_ends_unwritten(past.pop().unwrap().1);
     world.run(60);
     assert!(world.jobs[&1].is_running());
     assert_well(&world);

@@ -176,15 +176,19 @@ fn a_crash_at_any_second_ends_well_with_and_without_the_state_file() {
     }
 }
 
-/// Until the urgent job 9 starts; book and jobs as they were a second before.
-fn run_until_start(world: &mut World) -> (Book, BTreeMap<u32, Job>) {
-    loop {
-        let before = (world.book.clone(), world.jobs.clone());
+/// Until the urgent job 9 starts; book and jobs as they were in each second before.
+fn past_until_start(world: &mut World) -> Vec<(Book, BTreeMap<u32, Job>)> {
+    let mut past = Vec::new();
+    while !world.happened("start 9") {
+        past.push((world.book.clone(), world.jobs.clone()));
         world.tick();
-        if world.happened("start 9") {
-            return before;
-        }
     }
+    past
+}
+
+/// As they were in the last of these.
+fn run_until_start(world: &mut World) -> (Book, BTreeMap<u32, Job>) {
+    past_until_start(world).pop().unwrap()
 }
 
 #[test]

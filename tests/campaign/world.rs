@@ -300,13 +300,13 @@ impl World {
                 }
                 self.events.push(format!("restore {job}"));
             }
-            Action::Revive { job, at_once } => {
+            Action::Revive { job, restart_in_s } => {
                 let target = self.jobs.get_mut(&job.0).unwrap();
                 if target.state == State::Killed {
                     target.stop(self.now);
-                    if at_once {
-                        target.state = State::Pending { begin: self.now + 2 };
-                    }
+                    target.state = State::Pending {
+                        begin: self.now + restart_in_s.0 as i64,
+                    };
                     self.events.push(format!("revive {job}"));
                 }
             }

@@ -8,6 +8,7 @@ use crate::scene::{
 };
 use crate::support::{Cluster, JobId, LIMIT, Outcome, finish, write_program};
 use std::process::Command;
+use tempfile::TempDir;
 
 /// The victims' saves take so long that much can happen meanwhile.
 const SAVE: &str = "--save-s=4";
@@ -120,16 +121,14 @@ fn slurmctld_killed_once_the_victims_have_ended_has_them_requeued_all_the_same()
         let urgent = urgent(cluster, "urgent", 2)?;
         let victims = wait_for_requests(cluster, &trainees, urgent, 2)?;
         wait_for_saved_state(cluster, &format!("ask={urgent} "), 2)?;
-        let in_the_way = cluster.folder().join("state/job_state.new");
-        // From now on Slurm writes no jobs.
-        std::fs::create_dir(&in_the_way).map_err(|error| format!("{}: {error}", in_the_way.display()))?;
+        let in_the_way = keep_from_writing_jobs(cluster)?;
         // It begins when the batch script has ended, and slurmctld knows that.
         for victim in &victims {
             let epilog_of = folder.path().join(trainees[*victim].id.to_string());
             cluster.wait_for("a victim's epilog", LIMIT, |_| Ok(epilog_of.exists()))?;
         }
         cluster.kill_controller()?;
-        std::fs::remove_dir(&in_the_way).map_err(|error| format!("{}: {error}", in_the_way.display()))?;
+        in_the_way.close().map_err(|error| error.to_string())?;
         std::fs::write(&go_on, "").map_err(|error| format!("{}: {error}", go_on.display()))?;
         cluster.start_controller()?;
         assert_ends_well(cluster, &trainees, &victims, urgent)
@@ -149,9 +148,7 @@ fn slurmctld_killed_once_the_victims_may_start_again_has_them_requeued_all_the_s
         )?;
         let victims = wait_for_requests(cluster, &trainees, urgent, 2)?;
         wait_for_saved_state(cluster, &format!("ask={urgent} "), 2)?;
-        let in_the_way = cluster.folder().join("state/job_state.new");
-        // From now on Slurm writes no jobs.
-        std::fs::create_dir(&in_the_way).map_err(|error| format!("{}: {error}", in_the_way.display()))?;
+        let in_the_way = keep_from_writing_jobs(cluster)?;
         for victim in &victims {
             let id = trainees[*victim].id;
             wait_for_log(
@@ -160,7 +157,7 @@ fn slurmctld_killed_once_the_victims_may_start_again_has_them_requeued_all_the_s
             )?;
         }
         cluster.kill_controller()?;
-        std::fs::remove_dir(&in_the_way).map_err(|error| format!("{}: {error}", in_the_way.display()))?;
+        in_the_way.close().map_err(|error| error.to_string())?;
         std::fs::write(&end, "").map_err(|error| format!("{}: {error}", end.display()))?;
         cluster.start_controller()?;
         // Slurm would launch it once more, beside its first run as far as slurmd knows.
@@ -175,6 +172,15 @@ fn slurmctld_killed_once_the_victims_may_start_again_has_them_requeued_all_the_s
         assert_all_finish_whole(cluster, &trainees, &victims)?;
         cluster.controller_is_well()
     })
+}
+
+/// As long as what is returned is there, Slurm writes no jobs.
+fn keep_from_writing_jobs(cluster: &Cluster) -> Outcome<TempDir> {
+    let in_the_way = tempfile::Builder::new()
+        .prefix("job_state.new")
+        .rand_bytes(0)
+        .tempdir_in(cluster.state());
+    Ok(in_the_way.map_err(|error| error.to_string())?)
 }
 
 /// The slurmstepd above a job's batch script on this cluster.
