@@ -4,6 +4,7 @@
 use crate::support::{Cluster, LogLine, Outcome};
 use std::fs;
 use std::ops::{Add, Sub};
+use std::path::Path;
 
 /// Linux counts the time of processes in these, on every architecture that Slurm is built for.
 const TICKS_PER_S: f64 = 100.0;
@@ -132,7 +133,21 @@ pub fn rss_mib(cluster: &Cluster) -> Outcome<u64> {
 
 /// The CPU time that slurmctld has taken so far.
 pub fn cpu_s(cluster: &Cluster) -> Outcome<f64> {
-    let stat = of_process(cluster, "stat")?;
+    ticks_s(&of_process(cluster, "stat")?)
+}
+
+/// That of Surgent's planner in it; zero where there is none. A planner that has ended is not counted.
+pub fn planner_cpu_s(cluster: &Cluster) -> Outcome<f64> {
+    let tasks = Path::new("/proc").join(pid(cluster)?).join("task");
+    let threads = fs::read_dir(&tasks).map_err(|error| format!("{}: {error}", tasks.display()))?;
+    let stats = threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("stat")).ok());
+    stats
+        .filter(|stat| stat.contains("(surgent)"))
+        .map(|stat| ticks_s(&stat))
+        .sum()
+}
+
+fn ticks_s(stat: &str) -> Outcome<f64> {
     // Behind the program's name in brackets, the 12th and 13th word: in user mode and in the kernel, in ticks.
     let words = stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace());
     let ticks: Option<Vec<u64>> =
@@ -142,9 +157,13 @@ pub fn cpu_s(cluster: &Cluster) -> Outcome<f64> {
 }
 
 fn of_process(cluster: &Cluster, file: &str) -> Outcome<String> {
-    let read = |path: &std::path::Path| {
-        fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
-    };
-    let pid = read(&cluster.folder().join("slurmctld.pid"))?;
-    Ok(read(format!("/proc/{}/{file}", pid.trim()).as_ref())?)
+    read(&Path::new("/proc").join(pid(cluster)?).join(file))
+}
+
+fn pid(cluster: &Cluster) -> Outcome<String> {
+    Ok(read(&cluster.folder().join("slurmctld.pid"))?.trim().to_owned())
+}
+
+fn read(path: &Path) -> Outcome<String> {
+    Ok(fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?)
 }

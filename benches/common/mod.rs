@@ -6,6 +6,6 @@ mod controller;
 mod filling;
 mod run;
 
-pub use controller::{Look, Rpc, Sdiag, after, cpu_s, looks, quantile, rss_mib};
+pub use controller::{Look, Rpc, Sdiag, after, cpu_s, looks, planner_cpu_s, quantile, rss_mib};
 pub use filling::wait_until_started;
 pub use run::{number, run};

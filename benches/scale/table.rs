@@ -18,7 +18,7 @@ pub struct Column {
 
 type Row = (&'static str, fn(&Turn) -> f64);
 
-const ROWS: [Row; 11] = [
+const ROWS: [Row; 12] = [
     ("scheduler cycle, ms", |turn| turn.main_cycle_ms),
     ("scheduler cycle, most, ms", |turn| turn.main_cycle_most_ms),
     ("scheduler cycles", |turn| turn.main_cycles as f64),
@@ -29,6 +29,7 @@ const ROWS: [Row; 11] = [
     ("submission, log's median, ms", |turn| turn.submit_median_ms),
     ("squeue, ms", |turn| turn.squeue_ms),
     ("slurmctld's CPU time, % of a core", |turn| turn.cpu_percent),
+    ("of which Surgent's planner", |turn| turn.planner_cpu_percent),
     ("slurmctld's memory, MiB", |turn| turn.rss_mib),
 ];
 
@@ -42,7 +43,8 @@ pub fn print(columns: &[Column], under_locks_ms: &[f64]) {
             let values: Vec<f64> = column.turns.iter().map(of).collect();
             let median = quantile(&sorted(values.clone()), 2);
             print!("  {:24} {median:10.2}", column.name);
-            if let Some(against) = column.against.filter(|at| !columns[*at].turns.is_empty()) {
+            let comparable = |at: &usize| columns[*at].turns.iter().any(|turn| of(turn) > 0.0);
+            if let Some(against) = column.against.filter(comparable) {
                 let others = columns[against].turns.iter().map(of);
                 let ratios = sorted(
                     values

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! One turn of a site: what is asked of its slurmctld meanwhile, and what that took.
 
-use crate::common::{Sdiag, after, cpu_s, looks, quantile, rss_mib};
+use crate::common::{Sdiag, after, cpu_s, looks, planner_cpu_s, quantile, rss_mib};
 use crate::jobs;
 use crate::site::Sites;
 use crate::support::{Cluster, LogLine, Outcome};
@@ -33,6 +33,8 @@ pub struct Turn {
     pub squeue_ms: f64,
     /// CPU time of slurmctld in each second.
     pub cpu_percent: f64,
+    /// That of Surgent's planner in it.
+    pub planner_cpu_percent: f64,
     pub rss_mib: f64,
     /// Jobs that were stopped for others.
     pub stopped: usize,
@@ -43,7 +45,8 @@ impl Turn {
     pub fn measure(sites: &Sites, urgent: bool) -> Outcome<Self> {
         let cluster = &sites.cluster;
         cluster.ask("sdiag", &["--reset"])?;
-        let (begin, begin_s, cpu_before_s) = (Instant::now(), Timestamp::now(), cpu_s(cluster)?);
+        let (begin, begin_s) = (Instant::now(), Timestamp::now());
+        let (cpu_before_s, planner_before_s) = (cpu_s(cluster)?, planner_cpu_s(cluster)?);
         let mut squeues_ms = Vec::new();
         for second in 0..sites.size.turn.as_secs() {
             sites.pause(Duration::from_secs(second).saturating_sub(begin.elapsed()))?;
@@ -57,7 +60,9 @@ impl Turn {
         }
         sites.pause(sites.size.turn.saturating_sub(begin.elapsed()))?;
         let diagnosis = Sdiag::ask(cluster)?;
-        let cpu_percent = 100.0 * (cpu_s(cluster)? - cpu_before_s) / begin.elapsed().as_secs_f64();
+        let percent = |used_s: f64| 100.0 * used_s / begin.elapsed().as_secs_f64();
+        let cpu_percent = percent(cpu_s(cluster)? - cpu_before_s);
+        let planner_cpu_percent = percent(planner_cpu_s(cluster)? - planner_before_s);
         let rss_mib = rss_mib(cluster)? as f64;
         let log: Vec<LogLine> = cluster
             .log()
@@ -79,6 +84,7 @@ impl Turn {
             submit_median_ms: submit_median_ms(&log)?,
             squeue_ms: quantile(&squeues_ms, 2),
             cpu_percent,
+            planner_cpu_percent,
             rss_mib,
             stopped: log
                 .iter()

@@ -37,6 +37,8 @@ use std::time::{Duration, Instant};
 const TURN_EVERY: Duration = Duration::from_millis(1000);
 /// While Slurm has the word.
 const TURN_SOON: Duration = Duration::from_millis(200);
+/// While nothing is left but to watch who made way a moment ago, for the sake of the next slurmctld.
+const WATCH_EVERY: Duration = Duration::from_secs(2);
 /// After a submission, until its record is there.
 const LOOK_EVERY_MIN: Duration = Duration::from_millis(20);
 const LOOK_EVERY_MAX: Duration = Duration::from_millis(640);
@@ -387,7 +389,7 @@ impl Planner {
         let under_way = match (soon, idle) {
             (true, _) => Some(TURN_SOON),
             (false, false) => Some(TURN_EVERY),
-            (false, true) => None,
+            (false, true) => (!book.stops.is_empty()).then_some(WATCH_EVERY),
         };
         match [under_way, look].into_iter().flatten().min() {
             Some(time) => Next::In(time),

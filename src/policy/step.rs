@@ -157,9 +157,10 @@ fn wind_up_served(book: &mut Book, facts: &Facts, actions: &mut Vec<Action>) {
     }
 }
 
-/// Whether anything is left to do or to wait for, so that another step is needed soon.
+/// Whether nothing is left to do or to wait for, so that no other step is needed soon. Who made way a moment ago may still be
+/// watched.
 pub fn is_idle(book: &Book, facts: &Facts) -> bool {
-    book.campaigns.is_empty() && book.stops.is_empty() && Party::all(facts).iter().all(Party::is_blocked)
+    book.campaigns.is_empty() && Party::all(facts).iter().all(Party::is_blocked)
 }
 
 fn reclass(facts: &Facts) -> impl Iterator<Item = Action> {

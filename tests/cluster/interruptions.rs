@@ -138,6 +138,17 @@ fn slurmctld_killed_once_the_victims_have_ended_has_them_requeued_all_the_same()
 /// Slurm has lost even more: that the urgent job ran in their place.
 #[test]
 fn slurmctld_killed_once_the_victims_may_start_again_has_them_requeued_all_the_same() -> Outcome {
+    has_them_requeued_all_the_same("on")
+}
+
+/// Nobody is stopped any more, but those who were are owed their place.
+#[test]
+fn so_it_does_where_it_was_switched_off_meanwhile() -> Outcome {
+    has_them_requeued_all_the_same("off")
+}
+
+/// slurmctld is killed once the victims may start again, and is in this mode when it is back.
+fn has_them_requeued_all_the_same(mode: &str) -> Outcome {
     on_cluster(quick(), |cluster| {
         let trainees = four(cluster, |training| training.lasting(9, 0.1).option("--save-s=6"))?;
         let end = cluster.work().join("end");
@@ -156,9 +167,16 @@ fn slurmctld_killed_once_the_victims_may_start_again_has_them_requeued_all_the_s
                 &format!("surgent: job {id} was requeued for job {urgent}"),
             )?;
         }
+        // Then nothing is under way any more that would have it look.
+        let state = cluster.state().join("surgent.state");
+        cluster.wait_for("everybody to have been given his place back", LIMIT, |_| {
+            let kept = std::fs::read_to_string(&state).unwrap_or_default();
+            Ok(kept.contains(r#""campaigns":[]"#))
+        })?;
         cluster.kill_controller()?;
         in_the_way.close().map_err(|error| error.to_string())?;
         std::fs::write(&end, "").map_err(|error| format!("{}: {error}", end.display()))?;
+        change_mode(cluster, mode)?;
         cluster.start_controller()?;
         // Slurm would launch it once more, beside its first run as far as slurmd knows.
         cluster.ask("scancel", &[&urgent.to_string()])?;
@@ -172,6 +190,14 @@ fn slurmctld_killed_once_the_victims_may_start_again_has_them_requeued_all_the_s
         assert_all_finish_whole(cluster, &trainees, &victims)?;
         cluster.controller_is_well()
     })
+}
+
+/// Adds the mode to surgent.toml.
+fn change_mode(cluster: &Cluster, mode: &str) -> Outcome {
+    let path = cluster.folder().join("surgent.toml");
+    let settings = std::fs::read_to_string(&path).unwrap_or_default();
+    std::fs::write(&path, format!("mode = \"{mode}\"\n{settings}"))
+        .map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
 /// As long as what is returned is there, Slurm writes no jobs.

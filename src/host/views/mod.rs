@@ -15,13 +15,17 @@ use crate::policy::facts::{Application, Component, EndedJob, Facts, Hindrance, P
 use crate::policy::ids::JobId;
 use crate::policy::record::Record;
 use crate::policy::units::UnixTime;
-use bstr::ByteSlice;
+use bstr::Finder;
 pub use raw::{bytes, number, view_ref};
 use std::collections::BTreeSet;
 use std::ffi::{c_char, c_void};
+use std::sync::LazyLock;
 use std::time::Duration;
 pub use tape::Tape;
 use tape::array_task;
+
+/// What the record of a job that was asked to make way has in it. Made ready once, as it is looked for in each pending job.
+static ASKED: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(" ask="));
 
 /// Collects a snapshot.
 ///
@@ -141,7 +145,7 @@ impl Collector {
     /// there may be very many, so this looks at a few bytes only.
     fn concerns(&self, job: JobId, admin_comment: &[u8]) -> bool {
         Record::is_urgent_fast(admin_comment)
-            || admin_comment.contains_str(" ask=")
+            || ASKED.find(admin_comment).is_some()
             || self.reclass.contains(&job)
     }
 
