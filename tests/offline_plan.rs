@@ -113,6 +113,109 @@ fn what_is_not_to_be_stopped_is_said_too() {
     );
 }
 
+/// The example, in which a change to each running job and to the settings protects all of them.
+fn protected(folder: &Path, settings: Value, change: impl Fn(&mut Value)) -> String {
+    changed(folder, |snapshot| {
+        snapshot["settings"] = settings;
+        let running = snapshot["facts"]["running"].as_array_mut().unwrap();
+        running.iter_mut().for_each(change);
+    })
+}
+
+#[test]
+fn where_no_set_helps_the_rules_that_are_alone_in_the_way_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let exempt = |setting: &str| json!({"victims": {setting: ["eve"]}});
+    let silent = |job: &mut Value| job["directives"] = json!({});
+    let nothing = |_: &mut Value| {};
+    type Change = fn(&mut Value);
+    let of_trait: [(&str, Change); 3] = [
+        ("suspended", |job| job["traits"]["suspended"] = true.into()),
+        ("no_requeue", |job| job["traits"]["requeue"] = false.into()),
+        ("preempt_exempt_time", |job| job["traits"]["exempt"] = true.into()),
+    ];
+    for (name, change) in of_trait {
+        assert_helps(&protected(folder.path(), json!({}), change), &[name]);
+    }
+    for (name, label) in [
+        ("exempt_users", "user"),
+        ("exempt_accounts", "account"),
+        ("exempt_qos", "qos"),
+        ("exempt_partitions", "partition"),
+    ] {
+        let named = |job: &mut Value| job["labels"] = json!({ label: "eve" });
+        assert_helps(&protected(folder.path(), exempt(name), named), &[name]);
+    }
+    for (name, settings) in [
+        ("min_runtime_s", json!({"victims": {"min_runtime_s": 1e6}})),
+        ("max_preemptions", json!({"victims": {"max_preemptions": 0}})),
+    ] {
+        assert_helps(&protected(folder.path(), settings, nothing), &[name]);
+    }
+    let ends = |job: &mut Value| job["end"] = (snapshot_now() + 4000).into();
+    let settings = json!({"victims": {"nearly_done_s": 5000.0}});
+    assert_helps(&protected(folder.path(), settings, ends), &["nearly_done_s"]);
+    let settings = json!({"victims": {"unsavable": "stop"}});
+    assert_helps(&protected(folder.path(), settings, silent), &["patience_s"]);
+    assert_helps(&protected(folder.path(), json!({}), silent), &["unsavable"]);
+    let slow = |job: &mut Value| {
+        job["directives"] = json!({"save": "step", "save_s": 1000.0, "signal": "USR1@batch"});
+    };
+    let both = ["save_deadline_s", "unsavable"];
+    assert_helps(&protected(folder.path(), json!({}), slow), &both);
+}
+
+/// Nobody can make way in the snapshot, and each of these would help by itself, but nothing else.
+fn assert_helps(snapshot: &str, wanted: &[&str]) {
+    let json: Value = serde_json::from_str(&plan(snapshot, "900", &["--json"])).unwrap();
+    assert_eq!(json["outcome"], "no_set", "{wanted:?}");
+    let helps = json["would_help"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{wanted:?}: {json}"));
+    let names: Vec<&str> = helps
+        .iter()
+        .map(|help| help["without"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, wanted);
+    for help in helps {
+        assert!(!help["victims"].as_array().unwrap().is_empty(), "{help}");
+    }
+}
+
+#[test]
+fn a_rule_that_is_not_alone_in_the_way_is_not_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let twice = protected(folder.path(), json!({"victims": {"min_runtime_s": 1e6}}), |job| {
+        job["traits"]["requeue"] = false.into();
+    });
+    let json: Value = serde_json::from_str(&plan(&twice, "900", &["--json"])).unwrap();
+    assert_eq!(
+        (&json["outcome"], json.get("would_help")),
+        (&json!("no_set"), None)
+    );
+    // Each protects others.
+    let here_and_there = protected(
+        folder.path(),
+        json!({"victims": {"exempt_users": ["eve"]}}),
+        |job| match job["id"].as_u64().unwrap() % 2 {
+            0 => job["traits"]["requeue"] = false.into(),
+            _ => job["labels"] = json!({"user": "eve"}),
+        },
+    );
+    let json: Value = serde_json::from_str(&plan(&here_and_there, "900", &["--json"])).unwrap();
+    let helps = json["would_help"].as_array().unwrap();
+    let by_rule = [
+        json!({"without": "no_requeue", "victims": [104]}),
+        json!({"without": "exempt_users", "victims": [101, 105]}),
+    ];
+    assert_eq!(*helps, by_rule);
+    let said = plan(&here_and_there, "900", &[]);
+    assert!(
+        said.contains("Without --no-requeue, job 104 would make way.\n"),
+        "{said}"
+    );
+}
+
 #[test]
 fn a_hindrance_is_named_in_both_forms() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `surgent plan`
 
+mod lift;
 mod options;
 pub(super) mod permission;
 mod question;
@@ -24,7 +25,7 @@ use question::{AsIf, Question};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use verdict::{Standing, Verdict};
+use verdict::{Prospect, Standing, Verdict};
 
 /// Say which jobs would make way for an urgent job, now, without doing anything
 ///
@@ -82,7 +83,7 @@ struct Answer<'a> {
     /// The names of the nodes of the outcome, in the same order.
     node_names: Vec<String>,
     #[serde(flatten)]
-    verdict: &'a Verdict,
+    prospect: &'a Prospect,
     /// The same for further tasks of an array.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     further_tasks: Vec<Answer<'a>>,
@@ -106,13 +107,9 @@ pub(super) fn main(args: &Args) -> ExitCode {
 fn answer(args: &Args) -> Result<String, String> {
     let mut question = Question::of(args)?;
     question.permit();
-    let Question {
-        mut cluster,
-        id,
-        as_if,
-    } = question;
-    let facts = &mut cluster.seen.facts;
-    let verdicts = verdicts(facts, cluster.book, cluster.settings, id);
+    let Question { cluster, id, as_if } = question;
+    let facts = &cluster.seen.facts;
+    let prospects = prospects(facts, &cluster.book, &cluster.settings, id);
     if !args.json {
         let head = as_if.map(|as_if| match as_if {
             AsIf::Urgent => format!("Job {id} is not urgent. If it were:"),
@@ -123,18 +120,23 @@ fn answer(args: &Args) -> Result<String, String> {
             .iter()
             .map(|note| format!("Note: {}", visible(note)));
         let before: String = notes.chain(head).map(|line| text::fill(&line)).collect();
-        let texts: Vec<String> = verdicts
+        let texts: Vec<String> = prospects
             .iter()
-            .map(|verdict| text::describe(id, verdict, facts))
+            .map(|prospect| text::describe(id, prospect, facts))
             .collect();
         return Ok(before + &texts.join("\n"));
     }
-    let mut answers = verdicts.iter().map(|verdict| Answer {
+    let mut answers = prospects.iter().map(|prospect| Answer {
         version: VERSION,
         as_if: None,
         notes: &[],
-        node_names: verdict.nodes().iter().map(|node| name(facts, *node)).collect(),
-        verdict,
+        node_names: prospect
+            .verdict
+            .nodes()
+            .iter()
+            .map(|node| name(facts, *node))
+            .collect(),
+        prospect,
         further_tasks: Vec::new(),
     });
     let first = answers.next().map(|first| Answer {
@@ -146,8 +148,23 @@ fn answer(args: &Args) -> Result<String, String> {
     output::json("the plan", &first)
 }
 
-/// What the planner would decide for `id`: of several tasks of an array for each; never empty.
-pub(super) fn verdicts(facts: &mut Facts, mut book: Book, mut settings: Settings, id: JobId) -> Vec<Verdict> {
+/// What the planner would decide for `id`, and which rules keep it waiting: of several tasks of an array for each; never
+/// empty.
+pub(super) fn prospects(facts: &Facts, book: &Book, settings: &Settings, id: JobId) -> Vec<Prospect> {
+    let decide = |facts: Facts, settings: Settings| verdicts(facts, book.clone(), settings, id);
+    let verdicts = decide(facts.clone(), settings.clone()).into_iter().enumerate();
+    let prospects = verdicts.map(|(task, verdict)| {
+        let would_help = lift::would_help(&verdict, |lift| {
+            let (mut facts, mut settings) = (facts.clone(), settings.clone());
+            lift(&mut facts, &mut settings);
+            decide(facts, settings).into_iter().nth(task)
+        });
+        Prospect { verdict, would_help }
+    });
+    prospects.collect()
+}
+
+fn verdicts(mut facts: Facts, mut book: Book, mut settings: Settings, id: JobId) -> Vec<Verdict> {
     let is_of_it = |job: &WaitingJob| job.id == id || job.het.is_some_and(|het| het.leader == id);
     for job in facts.waiting.iter_mut().filter(|job| is_of_it(job)) {
         // The question is what would become of it once Slurm has tried it.
@@ -157,7 +174,7 @@ pub(super) fn verdicts(facts: &mut Facts, mut book: Book, mut settings: Settings
         settings.mode = Mode::Shadow;
     }
     let mut verdicts = Vec::new();
-    step_and_tell(&mut book, facts, &settings, &mut |decision| {
+    step_and_tell(&mut book, &facts, &settings, &mut |decision| {
         if decision.urgent == id {
             verdicts.push(Verdict::Decided(decision.outcome.clone()));
         }
@@ -168,7 +185,7 @@ pub(super) fn verdicts(facts: &mut Facts, mut book: Book, mut settings: Settings
             Some(campaign) => Standing::in_progress(campaign),
             None => Standing::Hindered {
                 urgent: id,
-                hindrance: Party::of(facts, id)
+                hindrance: Party::of(&facts, id)
                     .and_then(|party| party.hindrance())
                     .unwrap_or(Hindrance::Other),
             },

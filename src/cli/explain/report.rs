@@ -4,8 +4,8 @@
 use super::exposure::{Exposure, exposure};
 use super::history::{History, Started};
 use crate::cli::cluster::Cluster;
-use crate::cli::plan::verdict::Verdict;
-use crate::cli::plan::verdicts;
+use crate::cli::plan::prospects;
+use crate::cli::plan::verdict::Prospect;
 use crate::cli::who::Who;
 use crate::policy::advance::saved;
 use crate::policy::cost::Cost;
@@ -59,7 +59,7 @@ pub(super) struct Explanation {
 pub(super) struct Outcome {
     pub node_names: Vec<String>,
     #[serde(flatten)]
-    pub verdict: Verdict,
+    pub prospect: Prospect,
 }
 
 /// A job that is asked to make way.
@@ -185,11 +185,10 @@ fn nodes(cluster: &Cluster, id: JobId) -> Option<String> {
 
 fn outlook(cluster: &Cluster, id: JobId) -> Vec<Outcome> {
     let facts = &cluster.seen.facts;
-    let mut copy = facts.clone();
-    let verdicts = verdicts(&mut copy, cluster.book.clone(), cluster.settings.clone(), id);
-    let outcomes = verdicts.into_iter().map(|verdict| Outcome {
-        node_names: facts.node_names(verdict.nodes().iter().copied()),
-        verdict,
+    let prospects = prospects(facts, &cluster.book, &cluster.settings, id).into_iter();
+    let outcomes = prospects.map(|prospect| Outcome {
+        node_names: facts.node_names(prospect.verdict.nodes().iter().copied()),
+        prospect,
     });
     outcomes.collect()
 }

@@ -96,7 +96,7 @@ fn waiting(told: &Explanation, cluster: &Cluster, screen: &Screen) -> String {
     let texts: Vec<String> = told
         .outlook
         .iter()
-        .map(|outcome| plan::describe(id, &outcome.verdict, facts))
+        .map(|outcome| plan::describe(id, &outcome.prospect, facts))
         .collect();
     let mut text = texts.join("\n");
     for asked in &told.awaited {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! An outcome for people, in lines of at most 100 columns.
 
-use super::name;
-use super::verdict::{PhaseName, Standing, Verdict};
+use super::verdict::{PhaseName, Prospect, Standing, Verdict};
+use super::{lift, name};
 use crate::policy::belief::SaveRule;
 use crate::policy::eligibility::Refusal;
 use crate::policy::facts::Facts;
@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 const COLUMNS: usize = 100;
 
 /// What is to be said of `urgent`.
-pub(in crate::cli) fn describe(urgent: JobId, verdict: &Verdict, facts: &Facts) -> String {
+pub(in crate::cli) fn describe(urgent: JobId, prospect: &Prospect, facts: &Facts) -> String {
+    let verdict = &prospect.verdict;
     let mut text = match verdict {
         Verdict::Decided(outcome) => describe_outcome(urgent, outcome),
         Verdict::Standing(Standing::Hindered { hindrance, .. }) => fill(&notes::blocked(urgent, *hindrance)),
@@ -22,6 +23,9 @@ pub(in crate::cli) fn describe(urgent: JobId, verdict: &Verdict, facts: &Facts) 
             fill(&describe_progress(urgent, *phase, victims))
         }
     };
+    for help in &prospect.would_help {
+        text += &fill(&lift::sentence(help));
+    }
     let names: Vec<String> = verdict.nodes().iter().map(|node| name(facts, *node)).collect();
     if !names.is_empty() {
         text += &fill(&format!("Nodes: {}", names.join(", ")));

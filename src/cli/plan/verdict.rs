@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What is to be said of an urgent job.
 
+use super::lift::WouldHelp;
 use crate::policy::book::{Campaign, Phase};
 use crate::policy::facts::Hindrance;
 use crate::policy::ids::{JobId, NodeIndex};
 use crate::policy::plan::Outcome;
 use serde::Serialize;
 
-/// What is to be said of an urgent job, or of one task of an array.
+/// What is to be said of an urgent job, or of one task of an array, and of the rules that keep it waiting.
+#[derive(Serialize)]
+pub(in crate::cli) struct Prospect {
+    #[serde(flatten)]
+    pub verdict: Verdict,
+    /// Where no set of victims makes it fit: each rule without which one would.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub would_help: Vec<WouldHelp>,
+}
+
+/// What becomes of it.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(in crate::cli) enum Verdict {
