@@ -14,6 +14,7 @@ mod common;
 mod support;
 
 mod jobs;
+mod nodes;
 mod site;
 mod size;
 mod table;

@@ -2,6 +2,7 @@
 //! One cluster, whose slurmctld is started anew for each site.
 
 use crate::common::Sdiag;
+use crate::nodes::Nodes;
 use crate::size::Size;
 use crate::support::{Cluster, Outcome};
 use std::fs;
@@ -10,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// slurmd's are started so many at a time.
-const AT_A_TIME: usize = 50;
+const AT_A_TIME: u32 = 50;
 /// Generous: one machine plays all nodes.
 const LIMIT: Duration = Duration::from_secs(900);
 /// What slurmctld does right after it has started is over by then.
@@ -63,6 +64,7 @@ impl Site {
 pub struct Sites {
     pub cluster: Cluster,
     pub size: Size,
+    nodes: Nodes,
     common_conf: String,
 }
 
@@ -86,12 +88,14 @@ impl Sites {
         let host = host.ok_or("slurm.conf does not name this machine")?;
         let gres = at.join("gres.conf");
         let read = fs::read_to_string(&gres).map_err(|error| format!("gres.conf: {error}"))?;
-        fs::write(&gres, read + &size.gres_conf(&at.to_string_lossy()))
-            .map_err(|error| format!("gres.conf: {error}"))?;
+        let kept = kept + &size.limits();
+        let nodes = Nodes::new(size, host, &kept)?;
+        fs::write(&gres, read + &nodes.gres_conf(&at)).map_err(|error| format!("gres.conf: {error}"))?;
         let mut sites = Self {
-            common_conf: kept + &size.slurm_conf(host)?,
+            common_conf: kept + &nodes.slurm_conf(),
             cluster,
             size,
+            nodes,
         };
         sites.start_controller(Site::Filling)?;
         sites.start_nodes()?;
@@ -99,16 +103,16 @@ impl Sites {
     }
 
     fn start_nodes(&mut self) -> Outcome {
-        let names: Vec<String> = self.size.names().collect();
-        for (turn, some) in names.chunks(AT_A_TIME).enumerate() {
-            for name in some {
-                self.cluster.start_slurmd(name)?;
+        let nodes = self.size.nodes;
+        for first in (0..nodes).step_by(AT_A_TIME as usize) {
+            let begun = nodes.min(first + AT_A_TIME);
+            for number in first..begun {
+                self.nodes.start(&mut self.cluster, number)?;
             }
-            let begun = turn * AT_A_TIME + some.len();
             // Not all at once: what they say when they have started is answered in time.
-            self.wait_for_nodes("idle", begun)?;
-            if begun.is_multiple_of(500) || begun == names.len() {
-                println!("{begun} of {} slurmd's have started.", names.len());
+            self.wait_for_nodes("idle", begun as usize)?;
+            if begun.is_multiple_of(500) || begun == nodes {
+                println!("{begun} of {nodes} slurmd's have started.");
             }
         }
         Ok(())

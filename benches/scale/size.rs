@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! How large the cluster is, how long it is measured, and what of slurm.conf follows from that.
+//! How large the cluster is, how long it is measured, and what limits follow from that.
 
 use crate::common::number;
 use crate::support::Outcome;
@@ -41,40 +41,22 @@ impl Size {
         self.nodes * JOBS_PER_NODE
     }
 
-    /// The nodes' names.
-    pub fn names(self) -> impl Iterator<Item = String> {
-        (0..self.nodes).map(|number| format!("s{number}"))
-    }
-
-    /// The lines of gres.conf.
-    pub fn gres_conf(self, folder: &str) -> String {
-        let last = self.nodes - 1;
-        format!("NodeName=s[0-{last}] Name=gpu File={folder}/gpu/[0-1]\n")
-    }
-
-    /// The lines of slurm.conf that no site changes. `host` is this machine's name.
-    pub fn slurm_conf(self, host: &str) -> Outcome<String> {
-        let first = self.free_ports()?;
-        Ok(format!(
+    /// The lines of slurmctld's slurm.conf that no site changes, but those that say what nodes there are.
+    pub fn limits(self) -> String {
+        format!(
             // Nodes are late to answer where one machine plays all of them.
             "MaxJobCount={jobs}\n\
              MaxArraySize={jobs}\n\
              TreeWidth=65000\n\
              SlurmdTimeout=36000\n\
              BatchStartTimeout=3600\n\
-             DebugFlags=NO_CONF_HASH\n\
-             NodeName=s[0-{last}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last_port}] CPUs=4 RealMemory=8000 \
-             Gres=gpu:2\n\
-             PartitionName=low Nodes=s[0-{last}] PriorityTier=1\n\
-             PartitionName=high Nodes=s[0-{last}] PriorityTier=2\n",
+             DebugFlags=NO_CONF_HASH\n",
             jobs = 2 * (self.running() + self.waiting) + 10_000,
-            last = self.nodes - 1,
-            last_port = u32::from(first) + self.nodes - 1,
-        ))
+        )
     }
 
     /// The first of so many ports in a row as there are nodes, on which nobody listens.
-    fn free_ports(self) -> Outcome<u16> {
+    pub fn free_ports(self) -> Outcome<u16> {
         let mut held: Vec<TcpListener> = Vec::new();
         for port in PORTS {
             match TcpListener::bind(("0.0.0.0", port)) {

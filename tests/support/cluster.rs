@@ -153,6 +153,13 @@ impl Cluster {
         Ok(())
     }
 
+    /// The same with a slurm.conf of its own.
+    pub fn start_slurmd_with(&mut self, node: &str, conf: &Path) -> Outcome {
+        let slurmd = self.daemon("slurmd", &["-D", "-N", node, "-f", &conf.to_string_lossy()])?;
+        self.daemons.push(slurmd);
+        Ok(())
+    }
+
     /// Signals the daemon that wrote this file with its process's number into the cluster's folder; on SIGKILL, returns
     /// when it has ended.
     pub fn signal_daemon(&mut self, pid_file: &str, signal: Signal) -> Outcome {
