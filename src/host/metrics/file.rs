@@ -2,15 +2,18 @@
 //! The file that the counters are kept in.
 
 use crate::policy::metrics::Metrics;
-use std::fs::{OpenOptions, Permissions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use tempfile::Builder;
 
 /// No file of counters is longer.
 const FILE_MAX_BYTES: u64 = 1 << 20;
 /// For everybody to read: there is nobody's name in it.
 const MODE: u32 = 0o644;
+/// The name of a file that is not whole yet. Always the same, so that there is one at most, however often slurmctld is killed.
+const UNFINISHED: &str = "surgent.metrics.unfinished";
 
 /// `surgent.metrics.json` in StateSaveLocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +61,13 @@ impl MetricsFile {
     /// # Errors
     /// Then the old file is still whole.
     pub fn write(&self, metrics: &Metrics) -> io::Result<()> {
-        replace(&self.path, &serde_json::to_vec(metrics)?)
+        // Mostly there is none; and one that cannot be removed is named when it is to be made anew.
+        let _ = fs::remove_file(self.path.with_file_name(UNFINISHED));
+        replace_by(
+            Builder::new().prefix(UNFINISHED).rand_bytes(0),
+            &self.path,
+            &serde_json::to_vec(metrics)?,
+        )
     }
 }
 
@@ -68,11 +77,13 @@ impl MetricsFile {
 /// # Errors
 /// Then `path` is as it was.
 pub fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
+    // Hidden, and without the ending that node_exporter looks for. There may be two of us at a time.
+    replace_by(Builder::new().prefix(".surgent.metrics."), path, text)
+}
+
+fn replace_by(by: &Builder<'_, '_>, path: &Path, text: &[u8]) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    // Hidden, and without the ending that node_exporter looks for.
-    let mut file = tempfile::Builder::new()
-        .prefix(".surgent.metrics.")
-        .tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    let mut file = by.tempfile_in(folder.unwrap_or(Path::new(".")))?;
     file.write_all(text)?;
     file.as_file().set_permissions(Permissions::from_mode(MODE))?;
     file.persist(path)?;

@@ -41,6 +41,17 @@ fn count_one(folder: &Path) {
 }
 
 #[test]
+fn what_a_kill_left_half_written_does_not_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("surgent.metrics.unfinished"), "{").unwrap();
+    count_one(folder.path());
+    assert_eq!(given_up_in(folder.path()), 1);
+    let left = fs::read_dir(folder.path()).unwrap().flatten();
+    let names: Vec<_> = left.map(|entry| entry.file_name()).collect();
+    assert_eq!(names, ["surgent.metrics.json"]);
+}
+
+#[test]
 fn counting_goes_on_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     count_one(folder.path());
