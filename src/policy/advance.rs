@@ -157,16 +157,21 @@ impl<'a> Advance<'a> {
     }
 
     fn note_saves(&mut self, campaign: &mut Campaign) {
+        let now = self.facts.now;
+        let mut parties = self.parties.iter();
+        let is_het = parties.any(|party| party.id() == campaign.urgent && party.is_het());
         for asked in &mut campaign.victims {
-            asked.known_since.get_or_insert(self.facts.now);
+            asked.known_since.get_or_insert(now);
             let Some(job) = same_run(self.facts, asked) else {
                 continue;
             };
             if asked.gone.is_some() && !has_ended_unnoticed(job, asked) {
                 self.stops.forget(asked);
-                begin_anew(asked, self.facts.now);
+                begin_anew(asked, now);
             }
-            asked.was_behind_gate &= has_ended_unnoticed(job, asked);
+            // A command to requeue it may have been on its way when slurmctld ended, and reach this one.
+            let may_be_requeued = is_het && is_in_doubt(asked, now);
+            asked.was_behind_gate &= has_ended_unnoticed(job, asked) || may_be_requeued;
             if asked.saved.is_none()
                 && let Some(saved) = asked.saved_by(job)
             {

@@ -4,6 +4,7 @@
 use crate::world::{State, World};
 use crate::{assert_safe, assert_well};
 use proptest::prelude::*;
+use surgent::policy::audit::Event;
 use surgent::policy::facts::Hindrance;
 
 /// Four nodes, four trainings of one node each; job 9 wants two nodes for one component and one for the other.
@@ -127,6 +128,40 @@ fn nobody_is_requeued_for_a_job_that_is_cancelled_held_or_made_normal_before_all
         );
         assert_at_rest(&world);
     }
+}
+
+/// slurmctld ended in the middle of the command, which tries again until the next one hears it (round 72430).
+#[test]
+fn whom_a_command_of_the_last_slurmctld_requeues_was_stopped() {
+    let mut world = full_cluster();
+    while !world.happened("ask 3 for 9") {
+        world.tick();
+    }
+    world.commands_fail = true;
+    while !world
+        .said
+        .iter()
+        .any(|said| said.contains("requeueing jobs 1, 2, 3"))
+    {
+        world.tick();
+    }
+    world.crash(true);
+    world.commands_fail = false;
+    world.tick();
+    assert!(requeues(&world).is_empty(), "{:#?}", world.events);
+    for id in 1..=3 {
+        let now = world.now;
+        world.jobs.get_mut(&id).unwrap().stop(now);
+    }
+    world.run(40);
+    let of = |is: fn(&Event) -> bool| world.audit.iter().filter(|entry| is(&entry.event)).count();
+    let ends = (
+        of(|event| matches!(event, Event::Stopped { .. })),
+        of(|event| matches!(event, Event::Left { .. })),
+    );
+    assert_eq!(ends, (3, 0), "{:#?}", world.audit);
+    assert!(world.happened("start 9") && world.happened("restore 3"));
+    assert_well(&world);
 }
 
 /// The command fails at first; when it would work, the job is held.

@@ -49,7 +49,7 @@ pub fn clear(field: &mut Field<'_>) -> Outcome {
             field.remarks.push(remark);
         }
         if job.state() == "PENDING" || is_excused || is_ghost || is_urgent(&job) {
-            field.cluster.ask("scancel", &[job.get("JobId")])?;
+            field.cluster.ask("scancel", &[&address(&job)])?;
         }
     }
     if field.log().contains("Duplicate jobid on nodes") {
@@ -73,6 +73,14 @@ pub fn clear(field: &mut Field<'_>) -> Outcome {
     let leaked = leftovers::leaked_gpus(field.cluster)?;
     field.remarks.extend(leaked);
     leftovers::wait_until_gone(field.cluster)
+}
+
+/// How scancel is told of a job. The number of a task that was launched twice Slurm may not know (round 72215).
+fn address(job: &Job) -> String {
+    match job.get("ArrayTaskId").parse::<u32>() {
+        Ok(task) => format!("{}_{task}", job.get("ArrayJobId")),
+        Err(_) => job.get("JobId").to_owned(),
+    }
 }
 
 /// Slurm's own: it had just stopped this job when slurmctld was killed, and Surgent had not seen so. That it is missing on its node
