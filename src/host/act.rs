@@ -73,7 +73,7 @@ pub fn carry_out<'a>(
         return Commands::default();
     }
     // What the facts say of who runs is true of now, not of after other commands.
-    commands.sort_by_key(|action| !matches!(action, Action::Requeue { .. }));
+    commands.sort_by_key(|action| !matches!(action, Action::Requeue { .. } | Action::RequeueEnded { .. }));
     let runner = Runner::new(core, host, settings);
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
@@ -225,11 +225,25 @@ impl<'a> Runner<'a> {
             Action::Requeue { ref jobs } => {
                 for some in jobs.chunks(REQUEUED_MAX) {
                     let some: Vec<String> = some.iter().map(|job| address(facts, *job)).collect();
-                    // Slurm leaves those alone that have ended meanwhile.
-                    let args = ["requeue".into(), "Incomplete".into(), some.join(",").into()];
-                    self.run(&self.scontrol, &args)?;
+                    self.requeue_incomplete(&some.join(","))?;
                 }
                 Ok(())
+            }
+            Action::StartNow { job } => {
+                let address = address(facts, job);
+                let args = [
+                    "update".into(),
+                    format!("JobId={address}").into(),
+                    "StartTime=now".into(),
+                ];
+                self.run(&self.scontrol, &args)?;
+                log::info!("{}", notes::hastened(&address));
+                Ok(())
+            }
+            Action::RequeueEnded { job, restart_in_s } => {
+                let address = address(facts, job);
+                self.requeue_incomplete(&address)?;
+                restart_in_s.map_or(Ok(()), |time_s| self.start_in(&address, time_s))
             }
             Action::Revive { job, restart_in_s } => self.revive(job, restart_in_s),
             Action::Say(_) | Action::OpenGate { .. } | Action::ShutGate { .. } | Action::Nudge => Ok(()),
@@ -271,14 +285,25 @@ impl<'a> Runner<'a> {
             self.run(&self.scontrol, &requeue)?;
             log::info!("{}", notes::revived(job));
             // Its record may be of before the request, so that nobody would restore it.
-            let start = [
-                "update".into(),
-                format!("JobId={}", ending.address).into(),
-                format!("StartTime=now+{}", restart_in_s.0.ceil()).into(),
-            ];
-            self.run(&self.scontrol, &start)?;
+            self.start_in(&ending.address, restart_in_s)?;
         }
         Ok(())
+    }
+
+    /// Slurm leaves those alone that have ended meanwhile.
+    fn requeue_incomplete(&self, jobs: &str) -> Result<(), CommandError> {
+        let args = ["requeue".into(), "Incomplete".into(), jobs.into()];
+        self.run(&self.scontrol, &args)
+    }
+
+    /// Lets a waiting job start no sooner.
+    fn start_in(&self, job: &str, time_s: Seconds) -> Result<(), CommandError> {
+        let args = [
+            "update".into(),
+            format!("JobId={job}").into(),
+            format!("StartTime=now+{}", time_s.0.ceil()).into(),
+        ];
+        self.run(&self.scontrol, &args)
     }
 
     fn signal(&self, job: JobId, facts: &Facts, signal: SaveSignal) -> Result<(), CommandError> {

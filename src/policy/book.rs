@@ -369,6 +369,18 @@ pub enum Action {
         /// Whom.
         jobs: Vec<JobId>,
     },
+    /// A component of a heterogeneous job that Slurm has put off, as it could not start another: let it start as soon as it can.
+    StartNow {
+        /// Which.
+        job: JobId,
+    },
+    /// Put it back into the queue: Slurm takes it for running, and it is over.
+    RequeueEnded {
+        /// Whom.
+        job: JobId,
+        /// When it may start again, unless it is given its place back before. Slurm lets it start at once, as it clears no node.
+        restart_in_s: Option<Seconds>,
+    },
     /// Put it back into the queue if Slurm itself has ended it and does not know that any more.
     Revive {
         /// Whom.

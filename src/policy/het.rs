@@ -5,7 +5,7 @@
 //! So the gate stays shut. Once all victims have saved, they are requeued at once, by command, and Slurm's backfill
 //! scheduler then finds room for all components together. Slurm has not checked that this helps, so it is tried once.
 
-use super::advance::{Advance, release, release_active, same_run};
+use super::advance::{Advance, RESTART_AFTER_S, release, release_active, same_run};
 use super::book::{Action, Asked, Campaign, Phase};
 use super::facts::Hindrance;
 use super::fit::Ledger;
@@ -106,7 +106,21 @@ impl Advance<'_> {
             let jobs = self.still_there(campaign);
             self.command(jobs);
         }
+        self.hasten(party, since);
         self.set_aside(campaign, party);
+    }
+
+    /// Where Slurm has broken a start off, it lets the components that had started wait for two minutes (`_het_job_kill_now`). By
+    /// then the victims would go before them; so these start as soon as what they had started is cleared away.
+    fn hasten(&mut self, party: &Party<'_>, since: UnixTime) {
+        let now = self.facts.now;
+        let put_off = party
+            .components()
+            .iter()
+            .filter(|job| job.hindrance == Some(Hindrance::Date) && job.submit >= since)
+            .filter(|job| now - job.submit >= RESTART_AFTER_S);
+        self.actions
+            .extend(put_off.map(|job| Action::StartNow { job: job.id }));
     }
 
     /// The victims that are to be requeued: those of which the very run that has saved still goes on.

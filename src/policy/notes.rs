@@ -127,6 +127,11 @@ pub fn not_admitted(job: JobId, rule: &str) -> String {
     format!("job {job} may not be urgent now: {rule}")
 }
 
+/// Slurm had put a component off.
+pub fn hastened(component: &str) -> String {
+    format!("job {component} may start at once: Slurm had put it off, as another component could not start")
+}
+
 /// A victim has saved.
 pub fn saved(asked: &Asked, urgent: JobId) -> String {
     let after_s = asked.saved.map_or(0, |saved| saved.0 - asked.asked.0);

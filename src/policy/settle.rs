@@ -24,8 +24,9 @@ const LIFELESS_LONG_S: Seconds = Seconds(60.0);
 /// And one that has ended by its nodes' state no sooner than this: slurmctld has just started.
 const FORGOTTEN_S: Seconds = Seconds(2.0);
 
-/// So long the urgent job has to start before a victim that Slurm had ended.
-const AFTER_URGENT_S: Seconds = Seconds(30.0);
+/// So long the urgent job has to start before a victim that is requeued here: as long as Slurm lets a job wait that it requeues
+/// itself. It puts off a heterogeneous job, too, of which it could not start a component.
+const AFTER_URGENT_S: Seconds = Seconds(121.0);
 
 /// How those who were stopped are given their place back.
 #[derive(Clone, Copy)]
@@ -44,6 +45,7 @@ impl Advance<'_> {
     /// Those whom Slurm had stopped when slurmctld ended, and of whom it does not know that any more.
     pub(super) fn requeue_forgotten(&mut self, campaign: &mut Campaign) {
         let now = self.facts.now;
+        let urgent_waits = campaign.claims();
         for asked in &mut campaign.victims {
             let Some(job) = same_run(self.facts, asked).filter(|job| is_forgotten(job, asked)) else {
                 continue;
@@ -64,8 +66,9 @@ impl Advance<'_> {
             } else {
                 asked.tried = Some(now);
                 self.actions.push(Action::Say(notes::forgotten(asked.job)));
-                self.actions.push(Action::Requeue {
-                    jobs: vec![asked.job],
+                self.actions.push(Action::RequeueEnded {
+                    job: asked.job,
+                    restart_in_s: urgent_waits.then_some(AFTER_URGENT_S),
                 });
             }
         }

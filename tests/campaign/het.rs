@@ -164,6 +164,45 @@ fn whom_a_command_of_the_last_slurmctld_requeues_was_stopped() {
     assert_well(&world);
 }
 
+/// The next slurmctld takes them for running, and would let them start at once when they are requeued; the job it puts off by two
+/// minutes, as it could not start a component of it at first (round 73022).
+#[test]
+fn who_is_requeued_once_more_does_not_start_before_the_job() {
+    let mut world = full_cluster();
+    let mut before = world.jobs.clone();
+    while !world.happened("requeue 1 by command") {
+        before.clone_from(&world.jobs);
+        world.tick();
+    }
+    world.crash_with_ends_unwritten(before);
+    let crashed = world.events.len();
+    let again = |world: &World| {
+        requeues(world)
+            .iter()
+            .filter(|event| event.contains(" 3 "))
+            .count()
+            == 2
+    };
+    while !again(&world) {
+        world.decide();
+        world.now += 1;
+    }
+    world.decide();
+    world.put_off(9);
+    world.run(60);
+    let told = &world.events[crashed..];
+    let at = |event: &str| told.iter().position(|told| told == event);
+    assert!(
+        at("hasten 9").is_some() && at("hasten 9") < at("start 9"),
+        "{told:#?}"
+    );
+    for victim in 1..=3 {
+        assert!(at("start 10") < at(&format!("restore {victim}")), "{told:#?}");
+        assert_eq!(at(&format!("start {victim}")), None, "{told:#?}");
+    }
+    assert_well(&world);
+}
+
 /// The command fails at first; when it would work, the job is held.
 #[test]
 fn nobody_is_requeued_for_a_job_that_is_held_while_the_command_fails() {

@@ -199,6 +199,15 @@ impl World {
         }
     }
 
+    /// Slurm could not start all components of a heterogeneous job, and lets this one wait.
+    pub fn put_off(&mut self, component: u32) {
+        let job = self.jobs.get_mut(&component).unwrap();
+        job.submit = self.now;
+        job.state = State::Pending {
+            begin: self.now + 121,
+        };
+    }
+
     pub fn cancel(&mut self, id: u32) {
         self.jobs.get_mut(&id).unwrap().state = State::Gone;
     }
@@ -284,6 +293,24 @@ impl World {
                         job.stop(self.now);
                         self.events.push(format!("requeue {id} by command"));
                     }
+                }
+            }
+            Action::StartNow { job: JobId(id) } => {
+                let job = self.jobs.get_mut(&id).unwrap();
+                job.state = State::Pending { begin: self.now };
+                self.events.push(format!("hasten {id}"));
+            }
+            Action::RequeueEnded {
+                job: JobId(id),
+                restart_in_s,
+            } => {
+                let job = self.jobs.get_mut(&id).unwrap();
+                if job.is_running() {
+                    job.stop(self.now);
+                    // Slurm clears no node, and so has it wait for nothing.
+                    let begin = self.now + restart_in_s.map_or(0, |time_s| time_s.0 as i64);
+                    job.state = State::Pending { begin };
+                    self.events.push(format!("requeue {id} by command"));
                 }
             }
             Action::CallOff { job, .. } => {
@@ -491,6 +518,8 @@ impl World {
                 }),
                 State::Pending { begin } => {
                     let record = job.record();
+                    let put_off = (*begin > self.now).then_some(Hindrance::Date);
+                    let hindrance = job.hindrance.or(put_off);
                     if record.as_ref().is_some_and(|record| record.ask.is_some()) {
                         facts.parked.push(ParkedJob {
                             application: None,
@@ -513,8 +542,8 @@ impl World {
                             id,
                             priority: surgent::policy::admission::urgent_priority(job.het.is_some()),
                             submit: UnixTime(job.submit),
-                            blocked: job.hindrance.is_some(),
-                            hindrance: job.hindrance,
+                            blocked: hindrance.is_some(),
+                            hindrance,
                             tasks: 1,
                             het: job.het,
                             worth: None,

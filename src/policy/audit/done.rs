@@ -45,6 +45,8 @@ fn of_action(action: &Action, facts: &Facts) -> Option<Event> {
         | Action::OpenGate { .. }
         | Action::ShutGate { .. }
         | Action::Requeue { .. }
+        | Action::RequeueEnded { .. }
+        | Action::StartNow { .. }
         | Action::Nudge
         | Action::Revive { .. }
         | Action::ShowWait { .. }
