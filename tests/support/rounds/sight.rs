@@ -75,7 +75,7 @@ impl Sight {
         let unsettled = self.jobs.iter().filter_map(|job| self.unsettled(job));
         let busy: Vec<String> = unsettled
             .chain(self.unserved())
-            .chain(leftovers::plans(&self.state))
+            .chain(leftovers::plans(&self.state).filter(|_| !self.is_given_up_for_good()))
             .collect();
         match busy.is_empty() {
             true => Ok(()),
@@ -117,6 +117,12 @@ impl Sight {
     /// drained.
     fn is_launched_twice(&self, job: &Job) -> bool {
         job.get("Reason") == "launch_failed_requeued_held" && self.log.contains("Duplicate jobid on nodes")
+    }
+
+    /// An urgent job was launched twice, and is held: that there was a plan for it is remembered for ten minutes.
+    fn is_given_up_for_good(&self) -> bool {
+        let mut urgent = self.jobs.iter().filter(|job| is_urgent(job));
+        urgent.any(|job| self.is_launched_twice(job))
     }
 
     /// Slurm's own: with the slurmctld that was killed it has forgotten that this urgent job had ended, and keeps its nodes from
