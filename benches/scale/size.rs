@@ -41,7 +41,7 @@ impl Size {
         self.nodes * JOBS_PER_NODE
     }
 
-    /// The lines of slurmctld's slurm.conf that no site changes, but those that say what nodes there are.
+    /// The lines of slurm.conf that follow from the size, but those that say what nodes there are.
     pub fn limits(self) -> String {
         format!(
             // Nodes are late to answer where one machine plays all of them.

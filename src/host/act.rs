@@ -126,6 +126,14 @@ fn complain(error: &CommandError) {
     }
 }
 
+/// For `scontrol update`: a waiting job may start at once.
+const NOW: &str = "StartTime=now";
+
+/// And it may start after this.
+fn in_time(time_s: Seconds) -> String {
+    format!("{NOW}+{}", time_s.0.ceil())
+}
+
 struct Runner<'a> {
     core: &'a Core,
     scontrol: PathBuf,
@@ -187,7 +195,7 @@ impl<'a> Runner<'a> {
             Action::Restore { job, stop, delayed } => {
                 let mut more = Vec::new();
                 if delayed {
-                    more.push("StartTime=now".to_owned());
+                    more.push(NOW.to_owned());
                 }
                 more.extend(place(facts, job).map(|place| format!("Priority={place}")));
                 self.rewrite(job, facts, &more, |record| {
@@ -231,19 +239,14 @@ impl<'a> Runner<'a> {
             }
             Action::StartNow { job } => {
                 let address = address(facts, job);
-                let args = [
-                    "update".into(),
-                    format!("JobId={address}").into(),
-                    "StartTime=now".into(),
-                ];
-                self.run(&self.scontrol, &args)?;
+                self.start_at(&address, NOW)?;
                 log::info!("{}", notes::hastened(&address));
                 Ok(())
             }
             Action::RequeueEnded { job, restart_in_s } => {
                 let address = address(facts, job);
                 self.requeue_incomplete(&address)?;
-                restart_in_s.map_or(Ok(()), |time_s| self.start_in(&address, time_s))
+                restart_in_s.map_or(Ok(()), |time_s| self.start_at(&address, &in_time(time_s)))
             }
             Action::Revive { job, restart_in_s } => self.revive(job, restart_in_s),
             Action::Say(_) | Action::OpenGate { .. } | Action::ShutGate { .. } | Action::Nudge => Ok(()),
@@ -285,7 +288,7 @@ impl<'a> Runner<'a> {
             self.run(&self.scontrol, &requeue)?;
             log::info!("{}", notes::revived(job));
             // Its record may be of before the request, so that nobody would restore it.
-            self.start_in(&ending.address, restart_in_s)?;
+            self.start_at(&ending.address, &in_time(restart_in_s))?;
         }
         Ok(())
     }
@@ -296,13 +299,9 @@ impl<'a> Runner<'a> {
         self.run(&self.scontrol, &args)
     }
 
-    /// Lets a waiting job start no sooner.
-    fn start_in(&self, job: &str, time_s: Seconds) -> Result<(), CommandError> {
-        let args = [
-            "update".into(),
-            format!("JobId={job}").into(),
-            format!("StartTime=now+{}", time_s.0.ceil()).into(),
-        ];
+    /// Lets a waiting job start then, and no sooner.
+    fn start_at(&self, job: &str, start: &str) -> Result<(), CommandError> {
+        let args = ["update".into(), format!("JobId={job}").into(), start.into()];
         self.run(&self.scontrol, &args)
     }
 

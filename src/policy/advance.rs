@@ -131,10 +131,11 @@ pub(super) fn release_active(campaign: &Campaign, facts: &Facts, ledger: &mut Le
 impl<'a> Advance<'a> {
     /// Takes `campaign` one step on. `barred` are jobs that make way for somebody else.
     pub fn campaign(&mut self, campaign: &mut Campaign, barred: BTreeMap<JobId, Refusal>) {
-        self.note_saves(campaign);
+        let parties = self.parties;
+        let party = parties.iter().find(|party| party.id() == campaign.urgent);
+        self.note_saves(campaign, party);
         self.note_ends(campaign);
         self.requeue_forgotten(campaign);
-        let party = self.parties.iter().find(|party| party.id() == campaign.urgent);
         match (party, campaign.phase) {
             // Slurm may name any reason while it clears the nodes; only time tells then.
             (Some(party), Phase::Open { since }) => self.open(campaign, party, barred, since),
@@ -156,10 +157,9 @@ impl<'a> Advance<'a> {
         say(self.said, self.actions, urgent, sentence);
     }
 
-    fn note_saves(&mut self, campaign: &mut Campaign) {
+    fn note_saves(&mut self, campaign: &mut Campaign, party: Option<&Party<'_>>) {
         let now = self.facts.now;
-        let mut parties = self.parties.iter();
-        let is_het = parties.any(|party| party.id() == campaign.urgent && party.is_het());
+        let is_het = party.is_some_and(Party::is_het);
         for asked in &mut campaign.victims {
             asked.known_since.get_or_insert(now);
             let Some(job) = same_run(self.facts, asked) else {

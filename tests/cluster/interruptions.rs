@@ -3,7 +3,7 @@
 
 use crate::on_cluster;
 use crate::scene::{
-    Trainee, assert_all_finish_whole, assert_finishes_whole, four, quick, urgent, wait_for_log,
+    Trainee, assert_all_finish_whole, assert_finishes_whole, four, quick, settings, urgent, wait_for_log,
     wait_for_requests,
 };
 use crate::support::{Cluster, JobId, LIMIT, Outcome, finish, write_program};
@@ -176,7 +176,7 @@ fn has_them_requeued_all_the_same(mode: &str) -> Outcome {
         cluster.kill_controller()?;
         in_the_way.close().map_err(|error| error.to_string())?;
         std::fs::write(&end, "").map_err(|error| format!("{}: {error}", end.display()))?;
-        change_mode(cluster, mode)?;
+        settings(cluster, &format!("mode = \"{mode}\""))?;
         cluster.start_controller()?;
         // Slurm would launch it once more, beside its first run as far as slurmd knows.
         cluster.ask("scancel", &[&urgent.to_string()])?;
@@ -190,14 +190,6 @@ fn has_them_requeued_all_the_same(mode: &str) -> Outcome {
         assert_all_finish_whole(cluster, &trainees, &victims)?;
         cluster.controller_is_well()
     })
-}
-
-/// Adds the mode to surgent.toml.
-fn change_mode(cluster: &Cluster, mode: &str) -> Outcome {
-    let path = cluster.folder().join("surgent.toml");
-    let settings = std::fs::read_to_string(&path).unwrap_or_default();
-    std::fs::write(&path, format!("mode = \"{mode}\"\n{settings}"))
-        .map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
 /// As long as what is returned is there, Slurm writes no jobs.

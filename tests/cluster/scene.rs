@@ -7,6 +7,12 @@ use crate::support::{Builder, Cluster, JobId, LIMIT, Outcome, Training};
 pub const TOML: &str =
     "[victims]\nmin_runtime_s = 1\nnearly_done_s = 1\nsave_deadline_s = 20\nsave_s = 1\nrestart_s = 2\n";
 
+/// Writes surgent.toml anew: `toml`, whose keys come before all tables, and [`TOML`].
+pub fn settings(cluster: &Cluster, toml: &str) -> Outcome {
+    std::fs::write(cluster.folder().join("surgent.toml"), format!("{toml}\n{TOML}"))
+        .map_err(|error| format!("surgent.toml: {error}").into())
+}
+
 /// A script that saves when asked, at once, and stays.
 pub const SAVER: &str = r#"
 me=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}

@@ -148,14 +148,16 @@ impl Cluster {
 
     /// Starts the slurmd of a node; it must not run.
     pub fn start_slurmd(&mut self, node: &str) -> Outcome {
-        let slurmd = self.daemon("slurmd", &["-D", "-N", node])?;
-        self.daemons.push(slurmd);
-        Ok(())
+        self.start_slurmd_by(&["-D", "-N", node])
     }
 
     /// The same with a slurm.conf of its own.
     pub fn start_slurmd_with(&mut self, node: &str, conf: &Path) -> Outcome {
-        let slurmd = self.daemon("slurmd", &["-D", "-N", node, "-f", &conf.to_string_lossy()])?;
+        self.start_slurmd_by(&["-D", "-N", node, "-f", &conf.to_string_lossy()])
+    }
+
+    fn start_slurmd_by(&mut self, arguments: &[&str]) -> Outcome {
+        let slurmd = self.daemon("slurmd", arguments)?;
         self.daemons.push(slurmd);
         Ok(())
     }

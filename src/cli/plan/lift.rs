@@ -8,11 +8,13 @@ use crate::policy::ids::JobId;
 use crate::policy::plan::Outcome;
 use crate::policy::settings::{Settings, Unsavable};
 use crate::policy::units::Seconds;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// A rule that somebody can lift: a setting of the site's, or what Slurm or a job's user has said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A rule that somebody can lift: a setting of the site's, or what Slurm or a job's user has said. The names are stable, and those
+/// of the settings in surgent.toml.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(in crate::cli) enum Lift {
     Suspended,
     NoRequeue,
@@ -21,10 +23,14 @@ pub(in crate::cli) enum Lift {
     ExemptAccounts,
     ExemptQos,
     ExemptPartitions,
+    #[serde(rename = "min_runtime_s")]
     MinRuntime,
+    #[serde(rename = "nearly_done_s")]
     NearlyDone,
     MaxPreemptions,
+    #[serde(rename = "patience_s")]
     Patience,
+    #[serde(rename = "save_deadline_s")]
     SaveDeadline,
     Unsavable,
 }
@@ -62,25 +68,6 @@ impl Lift {
             | Refusal::HetJob
             | Refusal::MissedDeadline
             | Refusal::Claimed => &[],
-        }
-    }
-
-    /// Its stable name: that of the setting in surgent.toml, where it is one.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Suspended => "suspended",
-            Self::NoRequeue => "no_requeue",
-            Self::PreemptExemptTime => "preempt_exempt_time",
-            Self::ExemptUsers => "exempt_users",
-            Self::ExemptAccounts => "exempt_accounts",
-            Self::ExemptQos => "exempt_qos",
-            Self::ExemptPartitions => "exempt_partitions",
-            Self::MinRuntime => "min_runtime_s",
-            Self::NearlyDone => "nearly_done_s",
-            Self::MaxPreemptions => "max_preemptions",
-            Self::Patience => "patience_s",
-            Self::SaveDeadline => "save_deadline_s",
-            Self::Unsavable => "unsavable",
         }
     }
 
@@ -134,12 +121,6 @@ const LONG_S: Seconds = Seconds(1e9);
 /// Also for a job that is submitted this very second.
 fn be_impatient(settings: &mut Settings) {
     settings.urgent.patience_s = Seconds(-1.0);
-}
-
-impl Serialize for Lift {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
 }
 
 /// What would help, each rule by itself, where there is no set. `replan` decides the same once more in a cluster that this

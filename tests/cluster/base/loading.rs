@@ -3,8 +3,8 @@
 
 use super::scenes::wait_for_reason;
 use super::{BASE, NO_DELAY, submit, wait_for_base, with_surgent};
-use crate::scene::TOML;
-use crate::support::{Cluster, LIMIT, Outcome, finish, places};
+use crate::scene::settings;
+use crate::support::{LIMIT, Outcome, finish, places};
 use crate::{on_cluster, skips};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -68,11 +68,6 @@ fn link_plugins(source: &Path, target: &Path) -> Outcome {
         }
     }
     Ok(())
-}
-
-fn settings(cluster: &Cluster, toml: &str) -> Outcome {
-    fs::write(cluster.folder().join("surgent.toml"), format!("{toml}\n{TOML}"))
-        .map_err(|error| format!("surgent.toml: {error}").into())
 }
 
 #[test]

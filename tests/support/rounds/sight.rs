@@ -75,7 +75,7 @@ impl Sight {
         let unsettled = self.jobs.iter().filter_map(|job| self.unsettled(job));
         let busy: Vec<String> = unsettled
             .chain(self.unserved())
-            .chain(leftovers::plans(&self.state).filter(|_| !self.is_given_up_for_good()))
+            .chain(leftovers::plans(&self.state).filter(|plans| !self.are_given_up_for_good(plans)))
             .collect();
         match busy.is_empty() {
             true => Ok(()),
@@ -119,10 +119,12 @@ impl Sight {
         job.get("Reason") == "launch_failed_requeued_held" && self.log.contains("Duplicate jobid on nodes")
     }
 
-    /// An urgent job was launched twice, and is held: that there was a plan for it is remembered for ten minutes.
-    fn is_given_up_for_good(&self) -> bool {
+    /// An urgent job was launched twice, and is held: that there was a plan for it is remembered for ten minutes, once it is given
+    /// up.
+    fn are_given_up_for_good(&self, plans: &str) -> bool {
         let mut urgent = self.jobs.iter().filter(|job| is_urgent(job));
-        urgent.any(|job| self.is_launched_twice(job))
+        let given_up = plans.matches(r#""name":"given_up""#).count();
+        urgent.any(|job| self.is_launched_twice(job)) && plans.matches(r#""phase":"#).count() == given_up
     }
 
     /// Slurm's own: with the slurmctld that was killed it has forgotten that this urgent job had ended, and keeps its nodes from
