@@ -211,7 +211,10 @@ fn is_over(campaign: &Campaign, parties: &[Party<'_>], now: UnixTime) -> bool {
         Phase::Saving | Phase::Open { .. } | Phase::Requeued { .. } => false,
         Phase::GivenUp { .. } if is_as_it_was(campaign, parties) => false,
         Phase::Releasing { since } => campaign.victims.is_empty() || now - since > RELEASING_MAX_S,
-        Phase::GivenUp { since } => campaign.victims.is_empty() && now - since > GIVEN_UP_S,
+        Phase::GivenUp { since } => {
+            let in_vain_s = now - since;
+            in_vain_s > GIVEN_UP_S && campaign.victims.is_empty() || in_vain_s > GIVEN_UP_S + RELEASING_MAX_S
+        }
     }
 }
 

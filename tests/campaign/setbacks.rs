@@ -4,6 +4,7 @@
 use crate::audit::assert_tells_all;
 use crate::full_cluster;
 use crate::world::World;
+use surgent::policy::book::Phase;
 use surgent::policy::units::UnixTime;
 
 /// Two jobs have been asked, and save.
@@ -78,4 +79,51 @@ fn who_could_not_be_asked_in_time_is_asked_anew_after_a_while() {
     assert!(world.happened("start 9"), "{:?}", world.events);
     assert!(world.book.campaigns.is_empty());
     assert_tells_all(&world);
+}
+
+#[test]
+fn who_cannot_be_let_go_does_not_keep_an_urgent_job_from_its_next_plan() {
+    let mut world = full_cluster();
+    world.settings.urgent.max_widen = 0;
+    while !world.happened("gate 9") {
+        world.tick();
+    }
+    // Slurm does not start it.
+    let pass = |world: &mut World, seconds: i64| {
+        for _ in 0..seconds {
+            world.now += 1;
+            world.decide();
+        }
+    };
+    world.commands_fail = true;
+    pass(&mut world, 40);
+    let phases = |world: &World| {
+        world
+            .book
+            .campaigns
+            .iter()
+            .map(|campaign| campaign.phase)
+            .collect::<Vec<_>>()
+    };
+    assert!(
+        matches!(phases(&world)[..], [Phase::GivenUp { .. }]),
+        "{:?}",
+        phases(&world)
+    );
+    pass(&mut world, 1000);
+    assert!(
+        matches!(phases(&world)[..], [Phase::GivenUp { .. }]),
+        "{:?}",
+        phases(&world)
+    );
+    pass(&mut world, 300);
+    assert!(
+        matches!(phases(&world)[..], [Phase::Saving]),
+        "{:?}",
+        phases(&world)
+    );
+    world.commands_fail = false;
+    world.run(700);
+    assert!(world.happened("start 9"), "{:?}", world.events);
+    assert!(world.book.campaigns.is_empty());
 }
