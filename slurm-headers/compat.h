@@ -227,6 +227,7 @@ SURGENT_FIELD_IS(gres_job_state_t, def_cpus_per_gres, uint16_t);
 SURGENT_FIELD_IS(gres_job_state_t, mem_per_gres, uint64_t);
 SURGENT_FIELD_IS(gres_job_state_t, def_mem_per_gres, uint64_t);
 SURGENT_FIELD_IS(slurmctld_config_t, shutdown_time, time_t);
+SURGENT_FIELD_IS(slurmctld_config_t, thread_id_save, pthread_t);
 SURGENT_FIELD_IS(job_desc_msg_t, requeue, uint16_t);
 SURGENT_FIELD_IS(job_desc_msg_t, priority, uint32_t);
 SURGENT_FIELD_IS(job_desc_msg_t, het_job_offset, uint32_t);

@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-#define SURGENT_ABI 5u
+#define SURGENT_ABI 6u
 #define SURGENT_NONE32 0xffffffffu
 #define SURGENT_NONE64 0xffffffffffffffffull
 
@@ -280,6 +280,12 @@ typedef struct surgent_host {
 	 * SURGENT_BASE_NONE, and the log says why. Reads files; only from a thread that holds no Slurm lock.
 	 */
 	void (*use_base)(uint32_t base);
+	/*
+	 * Since when (Unix time) this slurmctld is in control, with all of its state read; 0 while it is not: as long as it
+	 * loads, and while it stands by for another one. What the records show is out of date then. Another number is
+	 * another time in control, with another slurmctld's in between. Takes no lock.
+	 */
+	int64_t (*in_control_since)(void);
 } surgent_host_t;
 
 /* What job_submit and job_modify may change; each returns nothing and copies the text. */

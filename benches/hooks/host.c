@@ -30,6 +30,7 @@
 surgent_list_t job_list;
 surgent_list_t resv_list;
 slurmctld_config_t slurmctld_config;
+time_t control_time;
 
 typedef bool (*preemptable_fn)(job_record_t *preemptee, job_record_t *preemptor);
 typedef void (*open_gate_fn)(uint32_t urgent_id, uint32_t first_victim_id, uint32_t count, int64_t start_time);

@@ -4,7 +4,7 @@
 //! Commands run on a few threads side by side, each with a time limit, and never while a lock is held. One that
 //! fails is logged and left: the next step sees from the facts that its work is not done.
 
-use super::core::{Core, Host};
+use super::core::{Control, Core, Host};
 use super::logger::printable;
 use crate::policy::book::Action;
 use crate::policy::directives::{SaveSignal, Urgency};
@@ -136,6 +136,9 @@ fn in_time(time_s: Seconds) -> String {
 
 struct Runner<'a> {
     core: &'a Core,
+    host: &'a Host,
+    /// What was decided is true of this time in control only.
+    control: Option<Control>,
     scontrol: PathBuf,
     scancel: PathBuf,
     environment: Environment,
@@ -143,9 +146,11 @@ struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    fn new(core: &'a Core, host: &Host, settings: &CommandSettings) -> Self {
+    fn new(core: &'a Core, host: &'a Host, settings: &CommandSettings) -> Self {
         Self {
             core,
+            host,
+            control: host.control(),
             scontrol: locate(&settings.scontrol),
             scancel: locate(&settings.scancel),
             environment: Environment::bare(Some(&host.slurm_conf)),
@@ -220,13 +225,14 @@ impl<'a> Runner<'a> {
                 held,
                 place,
             } => {
-                let place = (class == Urgency::Urgent && !held).then(|| format!("Priority={place}"));
-                self.rewrite(job, facts, place.as_slice(), |record| record.class = class)?;
                 if class == Urgency::Normal && !held {
-                    // Slurm's word for "give it the priority that it would have by itself".
+                    // Slurm's word for "give it the priority that it would have by itself". Before the record, by which it
+                    // is seen that something is left to be done.
                     let args = ["release".into(), address(facts, job).into()];
                     self.run(&self.scontrol, &args)?;
                 }
+                let place = (class == Urgency::Urgent && !held).then(|| format!("Priority={place}"));
+                self.rewrite(job, facts, place.as_slice(), |record| record.class = class)?;
                 log::info!("job {job} is {} now", class.as_str());
                 Ok(())
             }
@@ -327,7 +333,7 @@ impl<'a> Runner<'a> {
     fn bounded<T>(&self, limit: Duration, work: impl FnOnce(&Bounds<'_>) -> T) -> T {
         work(&Bounds {
             limit,
-            stop: &|| self.core.is_stopping(),
+            stop: &|| self.core.is_stopping() || self.host.control() != self.control,
         })
     }
 }

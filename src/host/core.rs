@@ -5,15 +5,14 @@ use super::abi;
 use super::audit::AuditQueue;
 use super::gate::Gate;
 use super::queue::Queue;
+use super::reclass::Reclass;
 use super::wake::Wake;
 use crate::policy::admission::desk::Desk;
 use crate::policy::audit::{Entry, Event};
-use crate::policy::ids::JobId;
 use crate::policy::settings::{Mode, Settings};
 use crate::policy::units::UnixTime;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use once_cell::sync::Lazy;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -24,9 +23,15 @@ pub type SnapshotFn = unsafe extern "C" fn(sink: *const abi::surgent_sink_t) -> 
 pub type NudgeFn = unsafe extern "C" fn();
 /// How a shim changes the base.
 pub type UseBaseFn = unsafe extern "C" fn(base: u32);
+/// How a shim tells since when its slurmctld is in control.
+pub type InControlSinceFn = unsafe extern "C" fn() -> i64;
 
-/// So many changes of class wait for the planner at most; more are forgotten, and show at the next change.
-const RECLASS_MAX: usize = 10_000;
+/// One time in which this slurmctld is in control, its state read: its are the jobs, and what is in StateSaveLocation. A
+/// slurmctld that stands by for another one is not, though it may still have its jobs of when it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    since: i64,
+}
 
 /// What the preempt shim offers.
 #[derive(Clone, Debug)]
@@ -37,10 +42,21 @@ pub struct Host {
     pub nudge: NudgeFn,
     /// Has another stock plugin answer for normal jobs.
     pub use_base: UseBaseFn,
+    /// Tells since when this slurmctld is in control.
+    pub in_control_since: InControlSinceFn,
     /// Path of slurm.conf.
     pub slurm_conf: PathBuf,
     /// StateSaveLocation.
     pub state_dir: PathBuf,
+}
+
+impl Host {
+    /// Whether this slurmctld is in control now.
+    pub fn control(&self) -> Option<Control> {
+        // SAFETY: the shim's own function, which stays mapped and takes nothing.
+        let since = unsafe { (self.in_control_since)() };
+        (since != 0).then_some(Control { since })
+    }
 }
 
 /// The one core.
@@ -61,7 +77,7 @@ pub struct Core {
     /// The planner is to end.
     stopping: AtomicBool,
     /// Waiting jobs whose users changed their class.
-    reclass: Mutex<BTreeSet<JobId>>,
+    pub reclass: Reclass,
     /// Who may be urgent.
     desk: Mutex<Desk>,
     /// What hooks have to say to the audit.
@@ -110,30 +126,6 @@ impl Core {
             event,
         });
         self.wake.ring_for_audit();
-    }
-
-    /// Notes that the class of a waiting job may have changed.
-    pub fn note_reclass(&self, job: JobId) {
-        let mut reclass = self.reclass.lock().unwrap_or_else(|poison| poison.into_inner());
-        if reclass.len() < RECLASS_MAX {
-            reclass.insert(job);
-        }
-    }
-
-    /// The jobs noted, in a copy.
-    pub fn reclass_noted(&self) -> BTreeSet<JobId> {
-        self.reclass
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
-            .clone()
-    }
-
-    /// These have been looked after.
-    pub fn forget_reclass(&self, jobs: impl Iterator<Item = JobId>) {
-        let mut reclass = self.reclass.lock().unwrap_or_else(|poison| poison.into_inner());
-        for job in jobs {
-            reclass.remove(&job);
-        }
     }
 }
 

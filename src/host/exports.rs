@@ -93,12 +93,15 @@ fn attach(host: &abi::surgent_host_t) -> c_int {
         core.queue.offer(host.reprioritize);
         core.wake.ring();
     }
-    if let (Some(snapshot), Some(nudge), Some(use_base)) = (host.snapshot, host.nudge, host.use_base) {
+    if let (Some(snapshot), Some(nudge), Some(use_base), Some(in_control_since)) =
+        (host.snapshot, host.nudge, host.use_base, host.in_control_since)
+    {
         core.host.store(Some(
             Host {
                 snapshot,
                 nudge,
                 use_base,
+                in_control_since,
                 slurm_conf: path(&host.slurm_conf),
                 state_dir: path(&host.state_dir),
             }
@@ -259,7 +262,7 @@ pub unsafe extern "C" fn surgent_job_modify(
                 // Slurm has yet to check that this user may change this job at all. So nothing is believed here:
                 // the planner is only woken, and reads what the job says afterwards.
                 if amendment.reclass {
-                    core.note_reclass(JobId(subject.job_id));
+                    core.reclass.note(JobId(subject.job_id));
                     core.wake.ring_for_new_job();
                 } else if amendment.wake {
                     core.wake.ring_if_awake();

@@ -21,6 +21,7 @@ pub mod metrics;
 pub mod people;
 pub mod planner;
 pub mod queue;
+pub mod reclass;
 pub mod records;
 pub mod state;
 pub mod users;

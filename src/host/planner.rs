@@ -9,10 +9,11 @@ mod look;
 use super::admission::Admission;
 use super::audit::Journal;
 use super::config::{ConfigFile, SETTLES_IN};
-use super::core::{Core, Host};
+use super::core::{Control, Core, Host};
 use super::guard::{self, Hook, hook};
 use super::metrics::Meter;
 use super::queue::Turns;
+use super::reclass::Changes;
 use super::records::Records;
 use super::state::StateFile;
 use super::users::Users;
@@ -21,7 +22,6 @@ use super::{abi, act};
 use crate::policy::audit::{self, Event};
 use crate::policy::book::{Action, Book, Phase};
 use crate::policy::facts::Facts;
-use crate::policy::ids::JobId;
 use crate::policy::metrics::State;
 use crate::policy::plan::Outcome;
 use crate::policy::settings::{Base, Mode, Settings};
@@ -29,7 +29,6 @@ use crate::policy::snapshot::SnapshotView;
 use crate::policy::step::{is_idle, step_and_tell};
 use crate::policy::units::UnixTime;
 use look::LookTimes;
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -48,7 +47,7 @@ const LOOK_FOR: Duration = Duration::from_secs(5);
 const CHORES_EVERY: Duration = Duration::from_secs(10);
 /// A clock that differs by less has not been stepped: it runs a bit fast or slow, or a look took its time.
 const STEP_MIN_S: i64 = 5;
-/// Slurm is still loading its state.
+/// Slurm is still loading its state, or another slurmctld is in control.
 const NOT_READY_AGAIN: Duration = Duration::from_secs(1);
 
 static RUNNING: Mutex<bool> = Mutex::new(false);
@@ -76,10 +75,7 @@ fn main() {
         let rung = core.wake.wait(limit, asleep);
         if core.is_stopping() {
             if let Some(planner) = &mut planner {
-                hook(Hook::Planner, (), || {
-                    planner.write_noted(core);
-                    planner.meter.write(planner.state_now(core));
-                });
+                hook(Hook::Planner, (), || planner.write_last(core));
             }
             let mut running = RUNNING.lock().unwrap_or_else(|poison| poison.into_inner());
             // A shim may have attached again meanwhile, and then counts on this thread.
@@ -92,7 +88,9 @@ fn main() {
         if guard::is_latched() {
             core.gate.shut_all();
             let mut aside = Planner::aside(planner.take(), core);
-            aside.meter.write_if_due(aside.state_now(core));
+            if aside.control.is_some() {
+                aside.meter.write_if_due(aside.state_now(core));
+            }
             planner = Some(aside);
             continue;
         }
@@ -100,11 +98,13 @@ fn main() {
             planner = Some(Planner::aside(planner.take(), core));
             continue;
         };
-        let mut current = planner
-            .take()
-            .unwrap_or_else(|| Planner::new(&host, Meter::default()));
+        let mut current = Planner::now(planner.take(), core, &host);
         let survived = hook(Hook::Planner, false, || {
             current.do_chores(core, &host);
+            if current.control.is_none() {
+                current.rest_for(Next::In(NOT_READY_AGAIN));
+                return true;
+            }
             if rung || current.is_due() {
                 current.turn(core, &host);
             } else {
@@ -143,6 +143,9 @@ struct Awaited {
 
 #[derive(Debug, Default)]
 struct Planner {
+    /// Of which time in control it is. Before that no file of what is under way is read and none is written, since another
+    /// slurmctld may be at it.
+    control: Option<Control>,
     config: Option<ConfigFile>,
     /// The base that was asked for, and of which shim.
     base: Option<(Base, Arc<Host>)>,
@@ -161,7 +164,7 @@ struct Planner {
     /// Whether something is under way.
     is_busy: bool,
     /// Waiting jobs at whose class the last snapshot looked.
-    looked_at: BTreeSet<JobId>,
+    looked_at: Changes,
     clock: Clock,
     /// Not before this are Slurm's locks taken again.
     locks_free_until: Option<Instant>,
@@ -214,15 +217,45 @@ impl Planner {
         }
     }
 
+    /// The one that there was, unless this slurmctld has lost control meanwhile: then all that is known is of the past, and
+    /// another one's to go on with.
+    fn now(earlier: Option<Self>, core: &Core, host: &Host) -> Self {
+        let control = host.control();
+        match earlier {
+            Some(earlier) if earlier.control.is_none() || earlier.control == control => {
+                Self { control, ..earlier }
+            }
+            Some(_) => {
+                log::info!(
+                    "this slurmctld has lost control; what was under way is for the next one to go on with"
+                );
+                core.gate.shut_all();
+                core.desk().forget();
+                Self {
+                    control,
+                    ..Self::new(host, Meter::default())
+                }
+            }
+            None => Self {
+                control,
+                ..Self::new(host, Meter::default())
+            },
+        }
+    }
+
     /// One that does nothing, in the place of another.
     fn aside(earlier: Option<Self>, core: &Core) -> Self {
         let meter = earlier.map(|earlier| earlier.meter).unwrap_or_default();
-        Self {
-            meter: match core.host.load_full() {
-                Some(host) => meter.within(&host.state_dir),
-                None => meter,
+        match core.host.load_full() {
+            Some(host) => Self {
+                control: host.control(),
+                meter: meter.within(&host.state_dir),
+                ..Self::default()
             },
-            ..Self::default()
+            None => Self {
+                meter,
+                ..Self::default()
+            },
         }
     }
 
@@ -272,6 +305,9 @@ impl Planner {
         let new_people = self.admission.find_again(core, &settings);
         if changed || new_people {
             self.due = Some(Instant::now());
+        }
+        if self.control.is_none() {
+            return;
         }
         self.write_noted(core);
         self.store_again();
@@ -365,9 +401,9 @@ impl Planner {
             );
         }
         // Only what this snapshot looked at: a change that was noted since is for the next one.
-        let still_changing: Vec<_> = facts.parked.iter().map(|job| job.id).collect();
-        let looked_at = std::mem::take(&mut self.looked_at);
-        core.forget_reclass(looked_at.into_iter().filter(|job| !still_changing.contains(job)));
+        let still_changing = facts.parked.iter().map(|job| job.id).collect();
+        core.reclass
+            .settle(&std::mem::take(&mut self.looked_at), &still_changing);
         self.pace(core, book, facts, settings)
     }
 

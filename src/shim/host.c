@@ -59,6 +59,7 @@ int surgent_host_attach(uint32_t shim, surgent_offers_t offers)
 		.nudge = offers.nudge,
 		.reprioritize = offers.reprioritize,
 		.use_base = offers.use_base,
+		.in_control_since = offers.in_control_since,
 	};
 	if (surgent_attach(&host)) {
 		surgent_host_log(SURGENT_LOG_ERROR,

@@ -11,6 +11,7 @@ typedef struct surgent_offers {
 	void (*nudge)(void);
 	void (*reprioritize)(void);
 	void (*use_base)(uint32_t base);
+	int64_t (*in_control_since)(void);
 } surgent_offers_t;
 
 /*

@@ -8,6 +8,7 @@
  */
 #include "base.h"
 #include "compat.h"
+#include "control.h"
 #include "fit.h"
 #include "host.h"
 #include "identity.h"
@@ -23,6 +24,7 @@ SURGENT_HOOK extern int init(void)
 		.snapshot = surgent_snapshot,
 		.nudge = surgent_nudge,
 		.use_base = surgent_use_base,
+		.in_control_since = surgent_in_control_since,
 	};
 
 	surgent_base_init();

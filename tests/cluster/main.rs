@@ -9,6 +9,7 @@ mod admission;
 mod ask;
 mod attacks;
 mod audit;
+mod backup;
 mod base;
 mod beside;
 mod check;

@@ -62,12 +62,12 @@ fn c_and_rust_see_one_layout() {
             $(assert_eq!(
                 size_of::<$view>(),
                 $bytes,
-                "{} of contract 5: if it is to be another, raise SURGENT_ABI, here too",
+                "{} of contract 6: if it is to be another, raise SURGENT_ABI, here too",
                 stringify!($view)
             );)*
         };
     }
-    assert_eq!(SURGENT_ABI, 5);
+    assert_eq!(SURGENT_ABI, 6);
     check! {
         surgent_layout_gres => surgent_gres_t: 24,
         surgent_layout_node_view => surgent_node_view_t: 56,
@@ -76,7 +76,7 @@ fn c_and_rust_see_one_layout() {
         surgent_layout_choice => surgent_choice_t: 40,
         surgent_layout_job_view => surgent_job_view_t: 288,
         surgent_layout_sink => surgent_sink_t: 96,
-        surgent_layout_host => surgent_host_t: 72,
+        surgent_layout_host => surgent_host_t: 80,
         surgent_layout_answer => surgent_answer_t: 56,
         surgent_layout_ask_view => surgent_ask_view_t: 112,
         surgent_layout_request_view => surgent_request_view_t: 56,

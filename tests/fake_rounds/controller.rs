@@ -66,6 +66,7 @@ fn init() {
                 host.snapshot = Some(snapshot);
                 host.nudge = Some(nudge);
                 host.use_base = Some(use_base);
+                host.in_control_since = Some(in_control_since);
             }
             SURGENT_SHIM_SITE_FACTOR => host.reprioritize = Some(reprioritize),
             _ => {}
@@ -190,6 +191,10 @@ unsafe extern "C" fn reprioritize() {
 }
 
 unsafe extern "C" fn use_base(_: u32) {}
+
+unsafe extern "C" fn in_control_since() -> i64 {
+    1
+}
 
 unsafe extern "C" fn snapshot(sink: *const surgent_sink_t) -> c_int {
     let look: Look = wire::call(folder(), &["look".to_owned()]).unwrap_or(Look {

@@ -97,7 +97,12 @@ impl Cluster {
 
     /// Starts slurmctld and waits until it has ended by itself.
     pub fn run_controller_to_its_end(&mut self) -> Outcome<ExitStatus> {
-        let controller = RefCell::new(self.daemon("slurmctld", &["-D"])?);
+        self.end_of(self.daemon("slurmctld", &["-D"])?)
+    }
+
+    /// Waits until this slurmctld has ended.
+    pub(super) fn end_of(&self, controller: Child) -> Outcome<ExitStatus> {
+        let controller = RefCell::new(controller);
         self.wait_until("slurmctld to end", LIMIT, |_| {
             let ended = controller.borrow_mut().try_wait();
             ended.map_err(|error| format!("slurmctld: {error}").into())
@@ -116,12 +121,9 @@ impl Cluster {
 
     /// Ends slurmctld as an administrator does, and checks that it ends well.
     pub fn stop_controller(&mut self) -> Outcome {
-        let controller = RefCell::new(self.controller.take().ok_or("slurmctld does not run")?);
+        let controller = self.controller.take().ok_or("slurmctld does not run")?;
         self.ask("scontrol", &["shutdown", "slurmctld"])?;
-        let status = self.wait_until("slurmctld to end", LIMIT, |_| {
-            let ended = controller.borrow_mut().try_wait();
-            ended.map_err(|error| format!("slurmctld: {error}").into())
-        })?;
+        let status = self.end_of(controller)?;
         match status.success() {
             true => Ok(()),
             false => Err(self.with_logs(format!("slurmctld has ended: {status}"))),
@@ -130,15 +132,10 @@ impl Cluster {
 
     /// SIGTERM for slurmctld, as from an init system; returns when it has ended, in whatever way.
     pub fn terminate_controller(&mut self) -> Outcome {
-        let mut controller = self.controller.take().ok_or("slurmctld does not run")?;
+        let controller = self.controller.take().ok_or("slurmctld does not run")?;
         let signalled = rustix::process::kill_process(Pid::from_child(&controller), Signal::TERM);
         signalled.map_err(|error| format!("slurmctld: {error}"))?;
-        let controller = RefCell::new(&mut controller);
-        self.wait_until("slurmctld to end", LIMIT, |_| {
-            let ended = controller.borrow_mut().try_wait();
-            ended.map_err(|error| format!("slurmctld: {error}").into())
-        })
-        .map(drop)
+        self.end_of(controller).map(drop)
     }
 
     /// The process of slurmctld, if it was started.

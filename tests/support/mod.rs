@@ -3,6 +3,7 @@
 //! folder of their own, on free ports. Needs root, no systemd, and nothing under /etc.
 
 mod accounting;
+mod backup;
 mod builder;
 mod cluster;
 mod command;

@@ -25,6 +25,7 @@ pub fn host(shim: u32, log: unsafe extern "C" fn(u32, *const c_char)) -> surgent
         nudge: None,
         reprioritize: None,
         use_base: None,
+        in_control_since: None,
     }
 }
 

@@ -66,6 +66,14 @@ impl Planner {
         self.write_audit(settings, &entries, 0);
     }
 
+    /// What is left to be written when slurmctld ends, where it has been this one's to write.
+    pub(super) fn write_last(&mut self, core: &Core) {
+        if self.control.is_some() {
+            self.write_noted(core);
+            self.meter.write(self.state_now(core));
+        }
+    }
+
     /// What hooks have noted since the last time.
     pub(super) fn write_noted(&mut self, core: &Core) {
         let (entries, lost) = core.audit_queue.take();

@@ -29,9 +29,9 @@ impl Planner {
         if let Some(until) = self.locks_free_until {
             std::thread::sleep(until.saturating_duration_since(Instant::now()));
         }
-        self.looked_at = core.reclass_noted();
+        self.looked_at = core.reclass.changes();
         let tape = std::mem::take(&mut self.tape);
-        let mut collector = Collector::new(unix_now(), self.looked_at.clone(), self.users.clone(), tape);
+        let mut collector = Collector::new(unix_now(), self.looked_at.jobs(), self.users.clone(), tape);
         let sink = collector.sink();
         // SAFETY: the shim's own function, which stays mapped; this thread holds no lock of Slurm's, and `sink`
         // and the collector behind it outlive the call.
