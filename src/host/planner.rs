@@ -3,6 +3,7 @@
 //!
 //! Also asleep it does its chores: it sees to changed settings, and writes down what hooks have noted.
 
+mod cleaning;
 mod files;
 mod look;
 
@@ -28,6 +29,7 @@ use crate::policy::settings::{Base, Mode, Settings};
 use crate::policy::snapshot::SnapshotView;
 use crate::policy::step::{is_idle, step_and_tell};
 use crate::policy::units::UnixTime;
+use cleaning::Cleaning;
 use look::LookTimes;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -166,6 +168,7 @@ struct Planner {
     /// Waiting jobs at whose class the last snapshot looked.
     looked_at: Changes,
     clock: Clock,
+    cleaning: Cleaning,
     /// Not before this are Slurm's locks taken again.
     locks_free_until: Option<Instant>,
     /// Memory for the next snapshot, while one follows the other.

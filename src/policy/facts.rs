@@ -71,6 +71,8 @@ impl Facts {
 pub enum Availability {
     /// It can. A node that is still cleaning up after a job counts: it will be ready in a moment.
     Up,
+    /// It has been cleaning up after a job for so long that nobody counts on it any more.
+    Completing,
     /// Down, failing or not responding.
     Down,
     /// Takes no new jobs.

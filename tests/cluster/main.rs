@@ -15,6 +15,7 @@ mod beside;
 mod check;
 mod comments;
 mod drill;
+mod epilog;
 mod faults;
 mod follow;
 mod harness;

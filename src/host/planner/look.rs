@@ -40,7 +40,11 @@ impl Planner {
         let holds = collector.holds().to_vec();
         let held: Duration = holds.iter().map(|hold| hold.held).sum();
         self.locks_free_until = Some(begun + (held * REST_FACTOR).max(REST_MIN));
-        let (facts, tape) = collector.finish();
+        let completing = collector.completing().to_vec();
+        let (mut facts, tape) = collector.finish();
+        if let Some(facts) = &mut facts {
+            self.cleaning.look(&completing, begun, facts);
+        }
         self.tape = tape;
         self.look_took = LookTimes {
             holds,

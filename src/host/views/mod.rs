@@ -12,7 +12,7 @@ use super::guard::{Hook, hook};
 use super::users::Users;
 use crate::policy::directives::{self, Urgency};
 use crate::policy::facts::{Application, Component, EndedJob, Facts, Hindrance, ParkedJob, WaitingJob};
-use crate::policy::ids::JobId;
+use crate::policy::ids::{JobId, NodeIndex};
 use crate::policy::record::Record;
 use crate::policy::units::UnixTime;
 use bstr::Finder;
@@ -39,6 +39,7 @@ pub struct Collector {
     /// The `--constraint` of each waiting job.
     constraints: Vec<Vec<u8>>,
     reclass: BTreeSet<JobId>,
+    completing: Vec<NodeIndex>,
     damaged: bool,
     holds: Vec<LockTimes>,
 }
@@ -63,6 +64,7 @@ impl Collector {
             tape,
             constraints: Vec::new(),
             reclass,
+            completing: Vec::new(),
             damaged: false,
             holds: Vec::new(),
         }
@@ -95,6 +97,11 @@ impl Collector {
         &self.holds
     }
 
+    /// The nodes on which an ended job is still being cleaned up.
+    pub fn completing(&self) -> &[NodeIndex] {
+        &self.completing
+    }
+
     /// The facts, in order, and the tape for the next time. No facts where a record could not be read, so that they
     /// would not be complete.
     pub fn finish(self) -> (Option<Facts>, Tape) {
@@ -122,6 +129,9 @@ impl Collector {
     }
 
     fn node(&mut self, view: &abi::surgent_node_view_t) {
+        if view.flags & abi::SURGENT_NODE_COMPLETING != 0 {
+            self.completing.push(NodeIndex(view.index));
+        }
         self.tape.put_node(view, &mut self.facts.gres);
     }
 
