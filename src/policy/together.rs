@@ -230,10 +230,11 @@ impl Choice<'_> {
     fn give_back(&self, mut set: Set) -> Set {
         let mut dearest: Vec<usize> = set.iter().copied().collect();
         dearest.sort_by(|a, b| self.price(*b).total_cmp(&self.price(*a)).then(b.cmp(a)));
+        let demands = self.where_any_fits(&self.without(&set));
         loop {
             let before = set.len();
             for at in &dearest {
-                if set.remove(at) && places::find(&self.without(&set), self.demands).is_none() {
+                if set.remove(at) && places::find(&self.without(&set), &demands).is_none() {
                     set.insert(*at);
                 }
             }
@@ -243,6 +244,14 @@ impl Choice<'_> {
                 return set;
             }
         }
+    }
+
+    /// The demands on those nodes alone that offer one of them enough: on most clusters a small part, to be looked at again
+    /// and again while others come back.
+    fn where_any_fits(&self, ledger: &Ledger) -> Vec<Demand> {
+        let narrow =
+            |demand: &Demand| demand.on(|node| demand.ways().any(|way| ledger.offer(node, way).is_some()));
+        self.demands.iter().map(narrow).collect()
     }
 
     fn without(&self, gone: &Set) -> Ledger {

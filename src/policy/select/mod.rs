@@ -13,7 +13,8 @@
 //! 5. [`exact`]: where few jobs come into question every set that may be better is tried.
 //! 6. [`spare::give_back`]: whoever is not needed is spared. So Slurm, which picks from exactly these victims, needs all.
 //!
-//! Every stage is bounded by a number of looks at nodes ([`Budget`]), not by a clock: same input, same set.
+//! What is tried again and again (4, 5) is bounded by a number of looks at nodes ([`Budget`]), the rest by the number of jobs
+//! and nodes: who is let go or spared is so once. There is no clock: same input, same set.
 
 mod bound;
 mod bounds;

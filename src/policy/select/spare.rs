@@ -16,10 +16,7 @@ pub fn give_back_of(trial: &mut Trial<'_, '_>, prices: &[f64], mut of: Vec<u32>)
         price(*b).total_cmp(&price(*a)).then(b.cmp(a))
     });
     for job in of {
-        trial.set(job, false);
-        if !trial.fits() {
-            trial.set(job, true);
-        }
+        trial.spare(&[job]);
     }
 }
 
@@ -44,13 +41,6 @@ pub fn give_back_nodes(trial: &mut Trial<'_, '_>, prices: &[f64]) {
         let group: Vec<u32> = here
             .filter(|job| trial.is_gone(*job) && alone(trial, *job).is_some())
             .collect();
-        for job in &group {
-            trial.set(*job, false);
-        }
-        if !trial.fits() {
-            for job in group {
-                trial.set(job, true);
-            }
-        }
+        trial.spare(&group);
     }
 }

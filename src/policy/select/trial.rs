@@ -82,6 +82,8 @@ pub struct Trial<'p, 'a> {
     required_missing: usize,
     /// What all that offer enough offer, by dimension of the totals.
     sums: SmallVec<[u64; 4]>,
+    /// The sites on which the job fits as things are; `None` where that is not known.
+    fits_on: Option<Vec<bool>>,
     /// Looks at nodes so far.
     pub looks: u64,
     /// Sites where somebody left or came back since this was last emptied; some more than once.
@@ -99,6 +101,7 @@ impl<'p, 'a> Trial<'p, 'a> {
             fitting: 0,
             required_missing: problem.demand.required.len(),
             sums: SmallVec::from_elem(0, problem.totals.len()),
+            fits_on: None,
             looks: 0,
             touched: Vec::new(),
         };
@@ -146,6 +149,7 @@ impl<'p, 'a> Trial<'p, 'a> {
             return;
         }
         self.is_gone[job as usize] = gone;
+        self.fits_on = None;
         match gone {
             true => self.gone.insert(job),
             false => self.gone.remove(&job),
@@ -155,6 +159,30 @@ impl<'p, 'a> Trial<'p, 'a> {
             self.look(at as usize);
         }
         self.touched.extend(&problem.jobs[job as usize].sites);
+    }
+
+    /// Brings `jobs` back, who are gone, if the job fits nevertheless; whether they could be.
+    pub fn spare(&mut self, jobs: &[u32]) -> bool {
+        let fits_on = self.fits_on.take();
+        for job in jobs {
+            self.set(*job, false);
+        }
+        let is_beside = |on: &Vec<bool>| {
+            let mut sites = jobs.iter().flat_map(|job| &self.job(*job).sites);
+            !sites.any(|at| on[*at as usize])
+        };
+        if fits_on.as_ref().is_some_and(is_beside) {
+            self.fits_on = fits_on;
+            return true;
+        }
+        if self.fits() {
+            return true;
+        }
+        for job in jobs {
+            self.set(*job, true);
+        }
+        self.fits_on = fits_on;
+        false
     }
 
     /// Whether more nodes offer enough than must.
@@ -177,7 +205,15 @@ impl<'p, 'a> Trial<'p, 'a> {
             return true;
         }
         self.looks += self.problem.sites.len() as u64 / 4;
-        demand.choose(self.offers().collect()).is_some()
+        let sites = self.problem.sites.iter().zip(&self.offers);
+        let offers = sites.filter_map(|(site, offer)| Some((site.node, offer.as_ref()?)));
+        let Some(nodes) = demand.choose(offers.collect()) else {
+            return false;
+        };
+        let nodes: BTreeSet<_> = nodes.into_iter().collect();
+        let sites = self.problem.sites.iter();
+        self.fits_on = Some(sites.map(|site| nodes.contains(&site.node)).collect());
+        true
     }
 
     /// Every site that offers enough of one node, with what it offers.
