@@ -23,6 +23,5 @@ pub mod planner;
 pub mod queue;
 pub mod records;
 pub mod state;
-pub mod users;
 pub mod views;
 pub mod wake;

@@ -12,10 +12,10 @@ use super::config::{ConfigFile, SETTLES_IN};
 use super::core::{Core, Host};
 use super::guard::{self, Hook, hook};
 use super::metrics::Meter;
+use super::people::{Finder, Named, Users};
 use super::queue::Turns;
 use super::records::Records;
 use super::state::StateFile;
-use super::users::Users;
 use super::views::Tape;
 use super::{abi, act};
 use crate::policy::audit::{self, Event};
@@ -150,6 +150,8 @@ struct Planner {
     /// Why the state file could not be written the last time; said once.
     store_complaint: Option<String>,
     records: Option<Records>,
+    finder: Finder,
+    /// Whose jobs are left alone.
     users: Users,
     admission: Admission,
     book: Option<Book>,
@@ -269,7 +271,8 @@ impl Planner {
         let changed = self.read_settings(core);
         let settings = core.settings.load();
         self.see_to_base(settings.base, host);
-        let new_people = self.admission.find_again(core, &settings);
+        let found = self.finder.find_again(&settings);
+        let new_people = found.is_some_and(|named| self.take_named(core, named));
         if changed || new_people {
             self.due = Some(Instant::now());
         }
@@ -439,9 +442,17 @@ impl Planner {
             }
         };
         log::info!("settings read; mode {:?}", settings.mode);
-        self.users = Users::named(&settings.victims.exempt_users);
+        let named = self.finder.find(&settings);
+        self.take_named(core, named);
         self.admission.settings_changed(core, &settings);
         core.settings.store(Arc::new(settings));
         true
+    }
+
+    /// Whether these are others than before.
+    fn take_named(&mut self, core: &Core, named: Named) -> bool {
+        let others_exempt = self.users != named.exempt;
+        self.users = named.exempt;
+        self.admission.set_people(core, named.people) || others_exempt
     }
 }
