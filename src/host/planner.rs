@@ -3,6 +3,7 @@
 //!
 //! Also asleep it does its chores: it sees to changed settings, and writes down what hooks have noted.
 
+mod clock;
 mod files;
 mod look;
 
@@ -27,7 +28,7 @@ use crate::policy::plan::Outcome;
 use crate::policy::settings::{Base, Mode, Settings};
 use crate::policy::snapshot::SnapshotView;
 use crate::policy::step::{is_idle, step_and_tell};
-use crate::policy::units::UnixTime;
+use clock::Clock;
 use look::LookTimes;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -46,8 +47,6 @@ const LOOK_EVERY_MAX: Duration = Duration::from_millis(640);
 const LOOK_FOR: Duration = Duration::from_secs(5);
 /// A change of `surgent.toml` is noticed after this at the latest: one call of `stat`.
 const CHORES_EVERY: Duration = Duration::from_secs(10);
-/// A clock that differs by less has not been stepped: it runs a bit fast or slow, or a look took its time.
-const STEP_MIN_S: i64 = 5;
 /// Slurm is still loading its state.
 const NOT_READY_AGAIN: Duration = Duration::from_secs(1);
 
@@ -174,21 +173,6 @@ struct Planner {
     queue: Turns,
 }
 
-/// What the clock showed last, and when that was by a clock that nobody can set.
-#[derive(Clone, Copy, Debug, Default)]
-struct Clock(Option<(UnixTime, Instant)>);
-
-impl Clock {
-    /// By how many seconds the clock was stepped between the last look and this one.
-    fn step_at(&mut self, now: UnixTime) -> Option<i64> {
-        let last = self.0.replace((now, Instant::now()));
-        let (shown, at) = last?;
-        let passed_s = i64::try_from(at.elapsed().as_secs()).ok()?;
-        let by_s = now.0.saturating_sub(shown.0).saturating_sub(passed_s);
-        (by_s.abs() >= STEP_MIN_S).then_some(by_s)
-    }
-}
-
 /// Notes whom a request has reached.
 fn note_delivered(book: &mut Book, done: &[&Action]) {
     for action in done {
@@ -310,7 +294,7 @@ impl Planner {
         }
         let next = match self.look(core, host) {
             Some(mut facts) => {
-                if let Some(by_s) = self.clock.step_at(facts.now) {
+                if let Some(by_s) = self.clock.step() {
                     log::info!("the clock was stepped by {by_s} s; what is under way has as long as before");
                     book.clock_stepped(by_s, facts.now);
                 }
