@@ -14,6 +14,7 @@ use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
 use crate::policy::notes;
 use crate::policy::settings::Settings;
+use crate::policy::units::UnixTime;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,6 +68,12 @@ impl Admission {
         self.people = Arc::new(people);
         core.desk().set_people(Arc::clone(&self.people));
         changed
+    }
+
+    /// The clock was stepped by `by_s` seconds, and it is `now`.
+    pub fn clock_stepped(&mut self, core: &Core, by_s: i64, now: UnixTime) {
+        self.accountant.clock_stepped(by_s, now);
+        core.desk().clock_stepped(now);
     }
 
     /// Looks at the jobs, before plans are made for them. Of `book`, what is under way is not looked at. Gives what was

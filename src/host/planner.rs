@@ -297,6 +297,7 @@ impl Planner {
                 if let Some(by_s) = self.clock.step() {
                     log::info!("the clock was stepped by {by_s} s; what is under way has as long as before");
                     book.clock_stepped(by_s, facts.now);
+                    self.admission.clock_stepped(core, by_s, facts.now);
                 }
                 let charged = self.admission.look(core, &mut facts, &settings, &book);
                 self.decide(core, host, &facts, &settings, &mut book, charged)
