@@ -14,7 +14,7 @@ use crate::policy::notes;
 use crate::policy::record::Record;
 use crate::policy::settings::CommandSettings;
 use crate::policy::units::{Seconds, UnixTime};
-use crate::slurm::command::{Bounds, CommandError, Environment, run};
+use crate::slurm::command::{Bounds, COMMANDS_MAX, CommandError, Environment, run};
 use crate::slurm::ending::Ending;
 use crate::slurm::job::target_options;
 use std::ffi::{OsStr, OsString};
@@ -23,9 +23,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-
-/// So many commands run side by side.
-const WORKERS_MAX: usize = 8;
 
 /// The same failure is logged again after this.
 const SAME_FAILURE_AGAIN: Duration = Duration::from_secs(60);
@@ -99,7 +96,7 @@ pub fn carry_out<'a>(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..commands.len().min(WORKERS_MAX) {
+        for _ in 1..commands.len().min(COMMANDS_MAX) {
             // Without a thread the others, or this one, do its work.
             let _ = std::thread::Builder::new()
                 .name("surgent-cmd".into())
