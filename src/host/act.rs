@@ -4,6 +4,9 @@
 //! Commands run on a few threads side by side, each with a time limit, and never while a lock is held. One that
 //! fails is logged and left: the next step sees from the facts that its work is not done.
 
+mod complaints;
+
+use self::complaints::Complaints;
 use super::core::{Core, Host};
 use super::logger::printable;
 use crate::policy::book::Action;
@@ -23,9 +26,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-
-/// The same failure is logged again after this.
-const SAME_FAILURE_AGAIN: Duration = Duration::from_secs(60);
 
 /// scancel tells Slurm's "not now", of a job that is suspended, say, from no other failure: after 5 s it tries again, then
 /// after 6, ten times in all. By then a new look at the cluster knows better.
@@ -109,17 +109,12 @@ pub fn carry_out<'a>(
     Commands { done, failed }
 }
 
-/// A command that fails is tried again every second or so; the same failure is logged less often than that.
 fn complain(error: &CommandError) {
-    static LAST: Mutex<Option<(String, Instant)>> = Mutex::new(None);
+    static COMPLAINTS: Mutex<Complaints> = Mutex::new(Complaints::new());
     let text = error.to_string();
-    let mut last = LAST.lock().unwrap_or_else(|poison| poison.into_inner());
-    let is_new = last
-        .as_ref()
-        .is_none_or(|(said, at)| *said != text || at.elapsed() > SAME_FAILURE_AGAIN);
-    if is_new {
+    let mut complaints = COMPLAINTS.lock().unwrap_or_else(|poison| poison.into_inner());
+    if complaints.is_news(&text, Instant::now()) {
         log::error!("{}", printable(text.as_bytes()));
-        *last = Some((text, Instant::now()));
     }
 }
 

@@ -4,6 +4,8 @@
 use crate::audit::assert_tells_all;
 use crate::full_cluster;
 use crate::world::World;
+use surgent::policy::book::Action;
+use surgent::policy::step::step;
 use surgent::policy::units::UnixTime;
 
 /// Two jobs have been asked, and save.
@@ -78,4 +80,25 @@ fn who_could_not_be_asked_in_time_is_asked_anew_after_a_while() {
     assert!(world.happened("start 9"), "{:?}", world.events);
     assert!(world.book.campaigns.is_empty());
     assert_tells_all(&world);
+}
+
+#[test]
+fn what_does_not_work_is_not_tried_five_times_a_second() {
+    let mut world = asked();
+    world.cancel(9);
+    // Both are let off, and Slurm's commands do not work.
+    let begun = world.now;
+    let mut tries = 0;
+    while world.now < begun + 10 {
+        for _ in 0..5 {
+            let facts = world.facts();
+            let actions = step(&mut world.book, &facts, &world.settings);
+            let calls = actions
+                .iter()
+                .filter(|action| matches!(action, Action::CallOff { .. }));
+            tries += calls.count();
+        }
+        world.now += 1;
+    }
+    assert_eq!(tries, 2 * 5, "each of both, every two seconds");
 }
