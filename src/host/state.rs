@@ -62,19 +62,37 @@ impl Kept {
     /// # Errors
     /// None that is known; what cannot be written as JSON is in neither.
     pub fn to_bytes(&self) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(&StateView {
-            form: FORM,
-            book: &self.book,
-            ledger: &self.ledger,
-        })
+        bytes(&self.book, &self.ledger)
     }
+}
+
+fn bytes(book: &Book, ledger: &Ledger) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&StateView {
+        form: FORM,
+        book,
+        ledger,
+    })
 }
 
 /// `surgent.state` in StateSaveLocation.
 #[derive(Debug)]
 pub struct StateFile {
     path: PathBuf,
-    written: Option<Kept>,
+    written: Option<Written>,
+}
+
+/// What stands in the file. Of the book, as it is written: it also has what is of use until slurmctld ends, and changes with
+/// every step.
+#[derive(Debug, PartialEq)]
+struct Written {
+    book: Vec<u8>,
+    ledger: Ledger,
+}
+
+impl Written {
+    fn is(&self, book: &[u8], ledger: &Ledger) -> bool {
+        self.book == book && self.ledger == *ledger
+    }
 }
 
 impl StateFile {
@@ -99,7 +117,11 @@ impl StateFile {
                 self.path.display()
             )
         })?;
-        self.written = Some(kept.clone());
+        // One that cannot be written as it was read would be written anew.
+        self.written = serde_json::to_vec(&kept.book).ok().map(|book| Written {
+            book,
+            ledger: kept.ledger.clone(),
+        });
         Ok(kept)
     }
 
@@ -131,17 +153,20 @@ impl StateFile {
     /// # Errors
     /// A sentence for the log.
     pub fn store(&mut self, book: &Book, ledger: &Ledger) -> Result<(), String> {
-        let is_written = |kept: &Kept| kept.book == *book && kept.ledger == *ledger;
-        if self.written.as_ref().is_some_and(is_written) {
+        let cannot = |error: std::io::Error| format!("{} cannot be written: {error}", self.path.display());
+        let text = serde_json::to_vec(book).map_err(|error| cannot(error.into()))?;
+        if self
+            .written
+            .as_ref()
+            .is_some_and(|written| written.is(&text, ledger))
+        {
             return Ok(());
         }
-        let kept = Kept {
-            book: book.clone(),
+        self.write(book, ledger).map_err(cannot)?;
+        self.written = Some(Written {
+            book: text,
             ledger: ledger.clone(),
-        };
-        self.write(&kept)
-            .map_err(|error| format!("{} cannot be written: {error}", self.path.display()))?;
-        self.written = Some(kept);
+        });
         Ok(())
     }
 
@@ -151,14 +176,14 @@ impl StateFile {
         let _ = std::fs::remove_file(self.path.with_file_name(UNFINISHED));
     }
 
-    fn write(&self, kept: &Kept) -> std::io::Result<()> {
+    fn write(&self, book: &Book, ledger: &Ledger) -> std::io::Result<()> {
         self.forget_unfinished();
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let mut file = tempfile::Builder::new()
             .prefix(UNFINISHED)
             .rand_bytes(0)
             .tempfile_in(folder)?;
-        file.write_all(&kept.to_bytes()?)?;
+        file.write_all(&bytes(book, ledger)?)?;
         file.as_file().sync_all()?;
         file.persist(&self.path)?;
         Ok(())
@@ -183,6 +208,36 @@ mod tests {
         StateFile::within(folder.path()).store(&book, &ledger).unwrap();
         let kept = Kept { book, ledger };
         assert_eq!(StateFile::within(folder.path()).load(), Ok(kept));
+    }
+
+    #[test]
+    fn what_the_file_does_not_have_does_not_have_it_written_anew() {
+        use std::os::unix::fs::MetadataExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let inode = || {
+            std::fs::metadata(folder.path().join("surgent.state"))
+                .unwrap()
+                .ino()
+        };
+        let mut file = StateFile::within(folder.path());
+        let mut book = Book::default();
+        file.store(&book, &Ledger::default()).unwrap();
+        let before = inode();
+        let mut actions = vec![crate::policy::book::Action::StartNow { job: JobId(7) }];
+        book.tries
+            .let_rest(&mut actions, crate::policy::units::UnixTime(5));
+        assert_ne!(book, Book::default());
+        file.store(&book, &Ledger::default()).unwrap();
+        assert_eq!(inode(), before);
+        book.said.insert(JobId(7), "waits".to_owned());
+        file.store(&book, &Ledger::default()).unwrap();
+        assert_ne!(inode(), before);
+        // And a slurmctld that has just read it does not write it.
+        let before = inode();
+        let mut next = StateFile::within(folder.path());
+        let kept = next.load().unwrap();
+        next.store(&kept.book, &kept.ledger).unwrap();
+        assert_eq!(inode(), before);
     }
 
     #[test]
