@@ -67,7 +67,6 @@ pub fn start() {
 
 fn main() {
     let core = Core::get();
-    core.wake.listen();
     let mut planner: Option<Planner> = None;
     loop {
         let start = (Duration::ZERO, false);
