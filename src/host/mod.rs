@@ -16,6 +16,7 @@ pub mod core;
 pub mod exports;
 pub mod gate;
 pub mod guard;
+pub mod kept_file;
 pub mod logger;
 pub mod metrics;
 pub mod people;

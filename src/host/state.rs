@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The state file: what Surgent is in the middle of, across restarts of slurmctld.
 
+use super::kept_file::{self, Replacement};
 use crate::policy::admission::ledger::Ledger;
 use crate::policy::book::Book;
 use serde::{Deserialize, Serialize};
-use std::fs::OpenOptions;
-use std::io::{Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// No state file is longer.
-const FILE_MAX_BYTES: u64 = 16 << 20;
-/// The name of a file that is not whole yet. Always the same, so that there is one at most.
-const UNFINISHED: &str = "surgent.state.unfinished";
+/// For its owner alone, and on disk before anybody is asked.
+const REPLACED: Replacement = Replacement {
+    unfinished: "surgent.state.unfinished",
+    one_at_a_time: true,
+    mode: 0o600,
+    sync: true,
+    bytes_max: 16 << 20,
+};
 /// The form of the file.
 const FORM: u32 = 1;
 
@@ -110,7 +113,7 @@ impl StateFile {
     /// A sentence for the log where there is one that cannot be used. Of what is under way nothing is lost by that: the
     /// requests also stand in the jobs' records. What urgent jobs have used is forgotten.
     pub fn load(&mut self) -> Result<Kept, String> {
-        self.forget_unfinished();
+        kept_file::remove_unfinished(&self.path, &REPLACED);
         let kept = self.read().map(Option::unwrap_or_default).map_err(|error| {
             format!(
                 "{}: {error}; going on from what stands in the jobs' AdminComments, and with no urgent GPU-hours used",
@@ -130,22 +133,11 @@ impl StateFile {
     /// # Errors
     /// Why it cannot be used.
     pub fn read(&self) -> Result<Option<Kept>, String> {
-        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-        let opened = OpenOptions::new().read(true).custom_flags(flags).open(&self.path);
-        let file = match opened {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error.to_string()),
-        };
-        // Another might never end, or never begin.
-        if !file.metadata().is_ok_and(|found| found.is_file()) {
-            return Err("it is no regular file".to_owned());
+        match kept_file::read(&self.path, REPLACED.bytes_max) {
+            Ok(text) => Kept::parse(&text).map(Some),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.to_string()),
         }
-        let mut text = Vec::new();
-        file.take(FILE_MAX_BYTES)
-            .read_to_end(&mut text)
-            .map_err(|error| error.to_string())?;
-        Kept::parse(&text).map(Some)
     }
 
     /// Writes both unless that is what stands there: to a new file, flushed to disk, then renamed over the old one.
@@ -162,30 +154,12 @@ impl StateFile {
         {
             return Ok(());
         }
-        self.write(book, ledger).map_err(cannot)?;
+        let all = bytes(book, ledger).map_err(|error| cannot(error.into()))?;
+        kept_file::replace(&self.path, &all, &REPLACED).map_err(cannot)?;
         self.written = Some(Written {
             book: text,
             ledger: ledger.clone(),
         });
-        Ok(())
-    }
-
-    /// What was written when slurmctld was killed in the middle of it.
-    fn forget_unfinished(&self) {
-        // Mostly there is none; and one that cannot be removed is named when it is to be made anew.
-        let _ = std::fs::remove_file(self.path.with_file_name(UNFINISHED));
-    }
-
-    fn write(&self, book: &Book, ledger: &Ledger) -> std::io::Result<()> {
-        self.forget_unfinished();
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        let mut file = tempfile::Builder::new()
-            .prefix(UNFINISHED)
-            .rand_bytes(0)
-            .tempfile_in(folder)?;
-        file.write_all(&bytes(book, ledger)?)?;
-        file.as_file().sync_all()?;
-        file.persist(&self.path)?;
         Ok(())
     }
 }
@@ -244,10 +218,10 @@ mod tests {
     fn what_a_kill_left_half_written_is_neither_read_nor_kept() {
         let folder = tempfile::tempdir().unwrap();
         let left = || std::fs::read_dir(folder.path()).unwrap().count();
-        std::fs::write(folder.path().join(UNFINISHED), "{").unwrap();
+        std::fs::write(folder.path().join(REPLACED.unfinished), "{").unwrap();
         assert_eq!(StateFile::within(folder.path()).load(), Ok(Kept::default()));
         assert_eq!(left(), 0);
-        std::fs::write(folder.path().join(UNFINISHED), "{").unwrap();
+        std::fs::write(folder.path().join(REPLACED.unfinished), "{").unwrap();
         let book = Book {
             campaigns: vec![Campaign::new(JobId(7), Vec::new())],
             ..Book::default()
@@ -278,6 +252,24 @@ mod tests {
             assert!(error.contains("surgent.state"), "{damaged:?} gave {error:?}");
         }
     }
+
+    #[test]
+    fn a_book_that_is_too_long_is_said_and_the_file_stays_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = StateFile::within(folder.path());
+        let mut book = Book::default();
+        book.said.insert(JobId(7), "waits".to_owned());
+        file.store(&book, &Ledger::default()).unwrap();
+        let mut long = book.clone();
+        long.said.insert(JobId(8), "x".repeat(17 << 20));
+        let error = file.store(&long, &Ledger::default()).unwrap_err();
+        assert!(error.contains("larger than 16 MiB"), "{error}");
+        assert_eq!(StateFile::within(folder.path()).load().unwrap().book, book);
+        std::fs::write(folder.path().join("surgent.state"), vec![b' '; (16 << 20) + 1]).unwrap();
+        let error = file.load().unwrap_err();
+        assert!(error.contains("larger than 16 MiB"), "{error}");
+    }
+
     #[test]
     fn no_link_is_followed_and_nothing_but_a_file_is_read() {
         let folder = tempfile::tempdir().unwrap();
