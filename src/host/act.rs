@@ -4,6 +4,9 @@
 //! Commands run on a few threads side by side, each with a time limit, and never while a lock is held. One that
 //! fails is logged and left: the next step sees from the facts that its work is not done.
 
+mod complaints;
+
+use self::complaints::Complaints;
 use super::core::{Control, Core, Host};
 use super::logger::printable;
 use crate::policy::book::Action;
@@ -14,7 +17,7 @@ use crate::policy::notes;
 use crate::policy::record::Record;
 use crate::policy::settings::CommandSettings;
 use crate::policy::units::{Seconds, UnixTime};
-use crate::slurm::command::{Bounds, CommandError, Environment, run};
+use crate::slurm::command::{Bounds, COMMANDS_MAX, CommandError, Environment, run};
 use crate::slurm::ending::Ending;
 use crate::slurm::job::target_options;
 use std::ffi::{OsStr, OsString};
@@ -23,12 +26,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-
-/// So many commands run side by side.
-const WORKERS_MAX: usize = 8;
-
-/// The same failure is logged again after this.
-const SAME_FAILURE_AGAIN: Duration = Duration::from_secs(60);
 
 /// scancel tells Slurm's "not now", of a job that is suspended, say, from no other failure: after 5 s it tries again, then
 /// after 6, ten times in all. By then a new look at the cluster knows better.
@@ -99,7 +96,7 @@ pub fn carry_out<'a>(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..commands.len().min(WORKERS_MAX) {
+        for _ in 1..commands.len().min(COMMANDS_MAX) {
             // Without a thread the others, or this one, do its work.
             let _ = std::thread::Builder::new()
                 .name("surgent-cmd".into())
@@ -112,17 +109,12 @@ pub fn carry_out<'a>(
     Commands { done, failed }
 }
 
-/// A command that fails is tried again every second or so; the same failure is logged less often than that.
 fn complain(error: &CommandError) {
-    static LAST: Mutex<Option<(String, Instant)>> = Mutex::new(None);
+    static COMPLAINTS: Mutex<Complaints> = Mutex::new(Complaints::new());
     let text = error.to_string();
-    let mut last = LAST.lock().unwrap_or_else(|poison| poison.into_inner());
-    let is_new = last
-        .as_ref()
-        .is_none_or(|(said, at)| *said != text || at.elapsed() > SAME_FAILURE_AGAIN);
-    if is_new {
+    let mut complaints = COMPLAINTS.lock().unwrap_or_else(|poison| poison.into_inner());
+    if complaints.is_news(&text, Instant::now()) {
         log::error!("{}", printable(text.as_bytes()));
-        *last = Some((text, Instant::now()));
     }
 }
 

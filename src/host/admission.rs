@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The planner's part in admission: looks up people, charges what urgent jobs use, tells the hooks what there is, and
+//! The planner's part in admission: charges what urgent jobs use, tells the hooks what there is, and
 //! marks the jobs for which no plan may be made.
 
 use super::core::{Core, unix_now};
 use super::logger::printable;
-use super::people::Finder;
 use crate::policy::admission::ledger::{Accountant, Ledger};
 use crate::policy::admission::review::review;
 use crate::policy::admission::rules::{Kind, People};
@@ -15,9 +14,10 @@ use crate::policy::facts::Facts;
 use crate::policy::ids::JobId;
 use crate::policy::notes;
 use crate::policy::settings::Settings;
+use crate::policy::units::UnixTime;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// While there are urgent jobs and limits on them: a job that has ended makes room for another.
 const LOOK_FOR_LIMITS: Duration = Duration::from_secs(10);
@@ -25,16 +25,12 @@ const LOOK_FOR_LIMITS: Duration = Duration::from_secs(10);
 const LOOK_FOR_BUDGET: Duration = Duration::from_secs(60);
 /// While a submission is not a job yet.
 const LOOK_FOR_JOBS: Duration = Duration::from_secs(1);
-/// Groups get new members.
-const FIND_AGAIN: Duration = Duration::from_secs(600);
 
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Admission {
     accountant: Accountant,
-    finder: Finder,
     people: Arc<People>,
-    found: Option<Instant>,
     /// Whom the log has been told of, and what kind of rule it was.
     told: BTreeMap<JobId, Kind>,
 }
@@ -50,9 +46,8 @@ impl Admission {
         self.accountant.ledger()
     }
 
-    /// Looks up whom new settings name. What there is has to be looked at again then.
+    /// What there is has to be looked at again then.
     pub fn settings_changed(&mut self, core: &Core, settings: &Settings) {
-        self.find(core, settings);
         if !settings.admission.counts() {
             core.desk().forget();
         }
@@ -67,20 +62,18 @@ impl Admission {
         }
     }
 
-    /// Looks people up again where that was long ago. Whether they are others now, so that the jobs are to be looked at
-    /// again.
-    pub fn find_again(&mut self, core: &Core, settings: &Settings) -> bool {
-        self.found.is_some_and(|at| at.elapsed() > FIND_AGAIN) && self.find(core, settings)
-    }
-
-    /// Whether people are others now.
-    fn find(&mut self, core: &Core, settings: &Settings) -> bool {
-        let people = self.finder.find(&settings.admission);
-        self.found = Some(Instant::now());
+    /// Whom the settings name. Whether these are others than before.
+    pub fn set_people(&mut self, core: &Core, people: People) -> bool {
         let changed = people != *self.people;
         self.people = Arc::new(people);
         core.desk().set_people(Arc::clone(&self.people));
         changed
+    }
+
+    /// The clock was stepped by `by_s` seconds, and it is `now`.
+    pub fn clock_stepped(&mut self, core: &Core, by_s: i64, now: UnixTime) {
+        self.accountant.clock_stepped(by_s, now);
+        core.desk().clock_stepped(now);
     }
 
     /// Looks at the jobs, before plans are made for them. Of `book`, what is under way is not looked at. Gives what was

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `surgent.toml`, beside slurm.conf: read at start and again when it has changed.
 
+use super::kept_file;
 use crate::policy::settings::Settings;
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -111,14 +112,7 @@ impl ConfigFile {
     }
 
     fn read(&self) -> Result<Settings, String> {
-        let mut text = Vec::new();
-        let file = self.open()?;
-        file.take(FILE_MAX_BYTES + 1)
-            .read_to_end(&mut text)
-            .map_err(|error| error.to_string())?;
-        if text.len() as u64 > FILE_MAX_BYTES {
-            return Err("it is larger than 1 MiB".to_owned());
-        }
+        let text = kept_file::read_up_to(self.open()?, FILE_MAX_BYTES).map_err(|error| error.to_string())?;
         let text = str::from_utf8(&text).map_err(|error| {
             let line = text[..error.valid_up_to()].split(|byte| *byte == b'\n').count();
             format!("line {line}: this is not UTF-8 text")
@@ -126,7 +120,7 @@ impl ConfigFile {
         Settings::parse(text)
     }
 
-    /// Neither the opening nor the reading of a regular file waits for anybody; of a FIFO, it would.
+    /// A link is followed: a site may keep its settings elsewhere. Neither the opening nor the reading of a regular file waits for anybody; of a FIFO, it would.
     fn open(&self) -> Result<File, String> {
         let is_file = |meta: std::io::Result<Metadata>| match meta {
             Ok(meta) if meta.is_file() => Ok(()),

@@ -4,6 +4,7 @@
 //! Also asleep it does its chores: it sees to changed settings, and writes down what hooks have noted.
 
 mod cleaning;
+mod clock;
 mod files;
 mod look;
 
@@ -13,11 +14,11 @@ use super::config::{ConfigFile, SETTLES_IN};
 use super::core::{Control, Core, Host};
 use super::guard::{self, Hook, hook};
 use super::metrics::Meter;
+use super::people::{Finder, Named, Users};
 use super::queue::Turns;
 use super::reclass::Changes;
 use super::records::Records;
 use super::state::StateFile;
-use super::users::Users;
 use super::views::Tape;
 use super::{abi, act};
 use crate::policy::audit::{self, Event};
@@ -28,8 +29,8 @@ use crate::policy::plan::Outcome;
 use crate::policy::settings::{Base, Mode, Settings};
 use crate::policy::snapshot::SnapshotView;
 use crate::policy::step::{is_idle, step_and_tell};
-use crate::policy::units::UnixTime;
 use cleaning::Cleaning;
+use clock::Clock;
 use look::LookTimes;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -47,8 +48,6 @@ const LOOK_EVERY_MAX: Duration = Duration::from_millis(640);
 const LOOK_FOR: Duration = Duration::from_secs(5);
 /// A change of `surgent.toml` is noticed after this at the latest: one call of `stat`.
 const CHORES_EVERY: Duration = Duration::from_secs(10);
-/// A clock that differs by less has not been stepped: it runs a bit fast or slow, or a look took its time.
-const STEP_MIN_S: i64 = 5;
 /// Slurm is still loading its state, or another slurmctld is in control.
 const NOT_READY_AGAIN: Duration = Duration::from_secs(1);
 
@@ -69,7 +68,6 @@ pub fn start() {
 
 fn main() {
     let core = Core::get();
-    core.wake.listen();
     let mut planner: Option<Planner> = None;
     loop {
         let start = (Duration::ZERO, false);
@@ -155,6 +153,8 @@ struct Planner {
     /// Why the state file could not be written the last time; said once.
     store_complaint: Option<String>,
     records: Option<Records>,
+    finder: Finder,
+    /// Whose jobs are left alone.
     users: Users,
     admission: Admission,
     book: Option<Book>,
@@ -176,21 +176,6 @@ struct Planner {
     /// What the last look took.
     look_took: LookTimes,
     queue: Turns,
-}
-
-/// What the clock showed last, and when that was by a clock that nobody can set.
-#[derive(Clone, Copy, Debug, Default)]
-struct Clock(Option<(UnixTime, Instant)>);
-
-impl Clock {
-    /// By how many seconds the clock was stepped between the last look and this one.
-    fn step_at(&mut self, now: UnixTime) -> Option<i64> {
-        let last = self.0.replace((now, Instant::now()));
-        let (shown, at) = last?;
-        let passed_s = i64::try_from(at.elapsed().as_secs()).ok()?;
-        let by_s = now.0.saturating_sub(shown.0).saturating_sub(passed_s);
-        (by_s.abs() >= STEP_MIN_S).then_some(by_s)
-    }
 }
 
 /// Notes whom a request has reached.
@@ -305,7 +290,8 @@ impl Planner {
         let changed = self.read_settings(core);
         let settings = core.settings.load();
         self.see_to_base(settings.base, host);
-        let new_people = self.admission.find_again(core, &settings);
+        let found = self.finder.find_again(&settings);
+        let new_people = found.is_some_and(|named| self.take_named(core, named));
         if changed || new_people {
             self.due = Some(Instant::now());
         }
@@ -346,9 +332,10 @@ impl Planner {
         }
         let next = match self.look(core, host) {
             Some(mut facts) => {
-                if let Some(by_s) = self.clock.step_at(facts.now) {
+                if let Some(by_s) = self.clock.step() {
                     log::info!("the clock was stepped by {by_s} s; what is under way has as long as before");
                     book.clock_stepped(by_s, facts.now);
+                    self.admission.clock_stepped(core, by_s, facts.now);
                 }
                 let charged = self.admission.look(core, &mut facts, &settings, &book);
                 self.decide(core, host, &facts, &settings, &mut book, charged)
@@ -478,9 +465,17 @@ impl Planner {
             }
         };
         log::info!("settings read; mode {:?}", settings.mode);
-        self.users = Users::named(&settings.victims.exempt_users);
+        let named = self.finder.find(&settings);
+        self.take_named(core, named);
         self.admission.settings_changed(core, &settings);
         core.settings.store(Arc::new(settings));
         true
+    }
+
+    /// Whether these are others than before.
+    fn take_named(&mut self, core: &Core, named: Named) -> bool {
+        let others_exempt = self.users != named.exempt;
+        self.users = named.exempt;
+        self.admission.set_people(core, named.people) || others_exempt
     }
 }

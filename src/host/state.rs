@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The state file: what Surgent is in the middle of, across restarts of slurmctld.
 
+use super::kept_file::{self, Replacement};
 use crate::policy::admission::ledger::Ledger;
 use crate::policy::book::Book;
 use serde::{Deserialize, Serialize};
-use std::fs::OpenOptions;
-use std::io::{Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// No state file is longer.
-const FILE_MAX_BYTES: u64 = 16 << 20;
-/// The name of a file that is not whole yet. Always the same, so that there is one at most.
-const UNFINISHED: &str = "surgent.state.unfinished";
+/// For its owner alone, and on disk before anybody is asked.
+const REPLACED: Replacement = Replacement {
+    unfinished: "surgent.state.unfinished",
+    one_at_a_time: true,
+    mode: 0o600,
+    sync: true,
+    bytes_max: 16 << 20,
+};
 /// The form of the file.
 const FORM: u32 = 1;
 
@@ -62,19 +65,37 @@ impl Kept {
     /// # Errors
     /// None that is known; what cannot be written as JSON is in neither.
     pub fn to_bytes(&self) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(&StateView {
-            form: FORM,
-            book: &self.book,
-            ledger: &self.ledger,
-        })
+        bytes(&self.book, &self.ledger)
     }
+}
+
+fn bytes(book: &Book, ledger: &Ledger) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&StateView {
+        form: FORM,
+        book,
+        ledger,
+    })
 }
 
 /// `surgent.state` in StateSaveLocation.
 #[derive(Debug)]
 pub struct StateFile {
     path: PathBuf,
-    written: Option<Kept>,
+    written: Option<Written>,
+}
+
+/// What stands in the file. Of the book, as it is written: it also has what is of use until slurmctld ends, and changes with
+/// every step.
+#[derive(Debug, PartialEq)]
+struct Written {
+    book: Vec<u8>,
+    ledger: Ledger,
+}
+
+impl Written {
+    fn is(&self, book: &[u8], ledger: &Ledger) -> bool {
+        self.book == book && self.ledger == *ledger
+    }
 }
 
 impl StateFile {
@@ -92,14 +113,18 @@ impl StateFile {
     /// A sentence for the log where there is one that cannot be used. Of what is under way nothing is lost by that: the
     /// requests also stand in the jobs' records. What urgent jobs have used is forgotten.
     pub fn load(&mut self) -> Result<Kept, String> {
-        self.forget_unfinished();
+        kept_file::remove_unfinished(&self.path, &REPLACED);
         let kept = self.read().map(Option::unwrap_or_default).map_err(|error| {
             format!(
                 "{}: {error}; going on from what stands in the jobs' AdminComments, and with no urgent GPU-hours used",
                 self.path.display()
             )
         })?;
-        self.written = Some(kept.clone());
+        // One that cannot be written as it was read would be written anew.
+        self.written = serde_json::to_vec(&kept.book).ok().map(|book| Written {
+            book,
+            ledger: kept.ledger.clone(),
+        });
         Ok(kept)
     }
 
@@ -108,22 +133,11 @@ impl StateFile {
     /// # Errors
     /// Why it cannot be used.
     pub fn read(&self) -> Result<Option<Kept>, String> {
-        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-        let opened = OpenOptions::new().read(true).custom_flags(flags).open(&self.path);
-        let file = match opened {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error.to_string()),
-        };
-        // Another might never end, or never begin.
-        if !file.metadata().is_ok_and(|found| found.is_file()) {
-            return Err("it is no regular file".to_owned());
+        match kept_file::read(&self.path, REPLACED.bytes_max) {
+            Ok(text) => Kept::parse(&text).map(Some),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.to_string()),
         }
-        let mut text = Vec::new();
-        file.take(FILE_MAX_BYTES)
-            .read_to_end(&mut text)
-            .map_err(|error| error.to_string())?;
-        Kept::parse(&text).map(Some)
     }
 
     /// Writes both unless that is what stands there: to a new file, flushed to disk, then renamed over the old one.
@@ -131,36 +145,21 @@ impl StateFile {
     /// # Errors
     /// A sentence for the log.
     pub fn store(&mut self, book: &Book, ledger: &Ledger) -> Result<(), String> {
-        let is_written = |kept: &Kept| kept.book == *book && kept.ledger == *ledger;
-        if self.written.as_ref().is_some_and(is_written) {
+        let cannot = |error: std::io::Error| format!("{} cannot be written: {error}", self.path.display());
+        let text = serde_json::to_vec(book).map_err(|error| cannot(error.into()))?;
+        if self
+            .written
+            .as_ref()
+            .is_some_and(|written| written.is(&text, ledger))
+        {
             return Ok(());
         }
-        let kept = Kept {
-            book: book.clone(),
+        let all = bytes(book, ledger).map_err(|error| cannot(error.into()))?;
+        kept_file::replace(&self.path, &all, &REPLACED).map_err(cannot)?;
+        self.written = Some(Written {
+            book: text,
             ledger: ledger.clone(),
-        };
-        self.write(&kept)
-            .map_err(|error| format!("{} cannot be written: {error}", self.path.display()))?;
-        self.written = Some(kept);
-        Ok(())
-    }
-
-    /// What was written when slurmctld was killed in the middle of it.
-    fn forget_unfinished(&self) {
-        // Mostly there is none; and one that cannot be removed is named when it is to be made anew.
-        let _ = std::fs::remove_file(self.path.with_file_name(UNFINISHED));
-    }
-
-    fn write(&self, kept: &Kept) -> std::io::Result<()> {
-        self.forget_unfinished();
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        let mut file = tempfile::Builder::new()
-            .prefix(UNFINISHED)
-            .rand_bytes(0)
-            .tempfile_in(folder)?;
-        file.write_all(&kept.to_bytes()?)?;
-        file.as_file().sync_all()?;
-        file.persist(&self.path)?;
+        });
         Ok(())
     }
 }
@@ -186,13 +185,43 @@ mod tests {
     }
 
     #[test]
+    fn what_the_file_does_not_have_does_not_have_it_written_anew() {
+        use std::os::unix::fs::MetadataExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let inode = || {
+            std::fs::metadata(folder.path().join("surgent.state"))
+                .unwrap()
+                .ino()
+        };
+        let mut file = StateFile::within(folder.path());
+        let mut book = Book::default();
+        file.store(&book, &Ledger::default()).unwrap();
+        let before = inode();
+        let mut actions = vec![crate::policy::book::Action::StartNow { job: JobId(7) }];
+        book.tries
+            .let_rest(&mut actions, crate::policy::units::UnixTime(5));
+        assert_ne!(book, Book::default());
+        file.store(&book, &Ledger::default()).unwrap();
+        assert_eq!(inode(), before);
+        book.said.insert(JobId(7), "waits".to_owned());
+        file.store(&book, &Ledger::default()).unwrap();
+        assert_ne!(inode(), before);
+        // And a slurmctld that has just read it does not write it.
+        let before = inode();
+        let mut next = StateFile::within(folder.path());
+        let kept = next.load().unwrap();
+        next.store(&kept.book, &kept.ledger).unwrap();
+        assert_eq!(inode(), before);
+    }
+
+    #[test]
     fn what_a_kill_left_half_written_is_neither_read_nor_kept() {
         let folder = tempfile::tempdir().unwrap();
         let left = || std::fs::read_dir(folder.path()).unwrap().count();
-        std::fs::write(folder.path().join(UNFINISHED), "{").unwrap();
+        std::fs::write(folder.path().join(REPLACED.unfinished), "{").unwrap();
         assert_eq!(StateFile::within(folder.path()).load(), Ok(Kept::default()));
         assert_eq!(left(), 0);
-        std::fs::write(folder.path().join(UNFINISHED), "{").unwrap();
+        std::fs::write(folder.path().join(REPLACED.unfinished), "{").unwrap();
         let book = Book {
             campaigns: vec![Campaign::new(JobId(7), Vec::new())],
             ..Book::default()
@@ -223,6 +252,24 @@ mod tests {
             assert!(error.contains("surgent.state"), "{damaged:?} gave {error:?}");
         }
     }
+
+    #[test]
+    fn a_book_that_is_too_long_is_said_and_the_file_stays_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = StateFile::within(folder.path());
+        let mut book = Book::default();
+        book.said.insert(JobId(7), "waits".to_owned());
+        file.store(&book, &Ledger::default()).unwrap();
+        let mut long = book.clone();
+        long.said.insert(JobId(8), "x".repeat(17 << 20));
+        let error = file.store(&long, &Ledger::default()).unwrap_err();
+        assert!(error.contains("larger than 16 MiB"), "{error}");
+        assert_eq!(StateFile::within(folder.path()).load().unwrap().book, book);
+        std::fs::write(folder.path().join("surgent.state"), vec![b' '; (16 << 20) + 1]).unwrap();
+        let error = file.load().unwrap_err();
+        assert!(error.contains("larger than 16 MiB"), "{error}");
+    }
+
     #[test]
     fn no_link_is_followed_and_nothing_but_a_file_is_read() {
         let folder = tempfile::tempdir().unwrap();

@@ -12,6 +12,7 @@ use super::record::Stop;
 use super::request::Request;
 use super::stake::Stake;
 use super::stops::RecentStops;
+use super::tries::Tries;
 use super::units::{Seconds, UnixTime};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ use std::collections::BTreeMap;
 const REQUEUE_DELAY_S: i64 = 120;
 
 /// What has not worked, or has not gone out, is tried again after this.
-const AGAIN_AFTER_S: Seconds = Seconds(2.0);
+pub(super) const AGAIN_AFTER_S: Seconds = Seconds(2.0);
 
 /// All campaigns, and what was said about urgent jobs already.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -41,6 +42,9 @@ pub struct Book {
     pub restart_after: Option<UnixTime>,
     /// Whose ends Slurm may forget.
     pub stops: RecentStops,
+    /// What went out a moment ago.
+    #[serde(skip)]
+    pub tries: Tries,
 }
 
 impl Book {
@@ -81,6 +85,7 @@ impl Book {
             self.restart_after = self.restart_after.max(Some(before));
         }
         self.stops.clock_stepped(by_s);
+        self.tries.clock_stepped();
         let shift = |time: &mut UnixTime| time.0 = time.0.saturating_add(by_s);
         for fitting in self.fitting.values_mut() {
             shift(&mut fitting.since);

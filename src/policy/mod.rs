@@ -42,6 +42,7 @@ pub mod stake;
 pub mod step;
 pub mod stops;
 pub mod together;
+pub mod tries;
 mod turn;
 pub mod units;
 pub mod wait;

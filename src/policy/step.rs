@@ -120,6 +120,7 @@ pub fn step_and_tell(
     book.restart_after = book
         .restart_after
         .filter(|after| facts.now - *after < RESTART_AFTER_S);
+    book.tries.let_rest(&mut actions, facts.now);
     open_gates(book, facts, &mut actions);
     actions
 }

@@ -5,6 +5,10 @@
 //! whole process group killed when a limit is reached. Also used inside slurmctld: nothing here panics, waits without
 //! end, starts a thread or reads this process's environment.
 
+mod room;
+
+pub use room::COMMANDS_MAX;
+use room::{NoPlace, Place, Room};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -14,7 +18,6 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// The most that is read from each of the command's outputs, where nothing else is said.
@@ -26,7 +29,7 @@ const STOP_CHECK: Duration = Duration::from_millis(50);
 /// How often it is looked whether the command has exited, once it has closed its outputs.
 const EXIT_CHECK: Duration = Duration::from_millis(5);
 
-/// How long a killed command may take to vanish before it is left to later runs (it can be stuck on a dead file system).
+/// How long a killed command may take to vanish before it is left to end by itself (it can be stuck on a dead file system).
 const REAP_LIMIT: Duration = Duration::from_secs(1);
 
 /// How much of what a failed command said goes into the error.
@@ -177,13 +180,43 @@ pub fn run_up_to<A: AsRef<OsStr>>(
     bounds: &Bounds<'_>,
     max_bytes: usize,
 ) -> Result<Vec<u8>, CommandError> {
+    /// All of this process.
+    static ROOM: Room = Room::new();
+    run_in(&ROOM, program, args, environment, bounds, max_bytes)
+}
+
+fn run_in<A: AsRef<OsStr>>(
+    room: &Room,
+    program: &OsStr,
+    args: &[A],
+    environment: &Environment,
+    bounds: &Bounds<'_>,
+    max_bytes: usize,
+) -> Result<Vec<u8>, CommandError> {
     let end = Instant::now() + bounds.limit;
     let name = || program.to_string_lossy().into_owned();
     let failed = |source| CommandError::Start {
         program: name(),
         source,
     };
-    lingering().retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+    let reached = |bound| match bound {
+        Bound::Time => CommandError::TimedOut {
+            program: name(),
+            limit: bounds.limit,
+        },
+        Bound::Stop => CommandError::Stopped { program: name() },
+        Bound::Output => CommandError::TooMuch {
+            program: name(),
+            max_bytes,
+        },
+    };
+    let place = room.take(end, bounds).map_err(|why| match why {
+        NoPlace::Full => failed(io::Error::other(format!(
+            "{COMMANDS_MAX} commands that were killed have not ended, of a file system that does not answer perhaps"
+        ))),
+        NoPlace::Time => reached(Bound::Time),
+        NoPlace::Stop => reached(Bound::Stop),
+    })?;
     let mut child = Command::new(program)
         .args(args)
         .env_clear()
@@ -201,20 +234,10 @@ pub fn run_up_to<A: AsRef<OsStr>>(
     ];
     let ended = follow(&mut child, &mut outputs, end, bounds, max_bytes);
     if !matches!(ended, Ok(Ok(_))) {
-        end_group(child);
+        end_group(child, place);
     }
     let [stdout, stderr] = outputs;
-    let status = ended.map_err(failed)?.map_err(|bound| match bound {
-        Bound::Time => CommandError::TimedOut {
-            program: name(),
-            limit: bounds.limit,
-        },
-        Bound::Stop => CommandError::Stopped { program: name() },
-        Bound::Output => CommandError::TooMuch {
-            program: name(),
-            max_bytes,
-        },
-    })?;
+    let status = ended.map_err(failed)?.map_err(reached)?;
     if status.success() {
         return Ok(stdout.bytes);
     }
@@ -341,20 +364,14 @@ fn exit_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStat
 }
 
 /// A child that nobody has waited for stays in the table of processes for as long as its parent, slurmctld, runs.
-fn end_group(mut child: Child) {
+fn end_group(mut child: Child, place: Place<'_>) {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         // Nothing to be done where it is gone already.
         let _ = kill_process_group(group, Signal::KILL);
     }
     if let Ok(None) = exit_within(&mut child, REAP_LIMIT) {
-        lingering().push(child);
+        place.keep_for(child);
     }
-}
-
-/// Commands that were killed and had not vanished.
-fn lingering() -> MutexGuard<'static, Vec<Child>> {
-    static LINGERING: Mutex<Vec<Child>> = Mutex::new(Vec::new());
-    LINGERING.lock().unwrap_or_else(|poison| poison.into_inner())
 }
 
 /// `text` as one line fit for a message: no control character, bounded.

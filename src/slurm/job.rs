@@ -161,7 +161,8 @@ impl Job {
         Ok(())
     }
 
-    /// How a change is addressed. By its own number, the task that was the last to start would stand for its whole array.
+    /// How Slurm's commands are told which job is meant. By its own number, the task that was the last to start would stand for
+    /// its whole array, of which a look may be longer than any output that is read.
     fn address(&self) -> String {
         self.array
             .map_or_else(|| self.id.to_string(), |task| task.to_string())
@@ -218,7 +219,7 @@ impl Job {
     }
 
     fn squeue(&self, option: &str, format: &str) -> Result<Vec<u8>, JobError> {
-        squeue(&self.id.to_string(), option, format, &self.environment)
+        squeue(&self.address(), option, format, &self.environment)
     }
 
     fn command(&self, name: &str, args: &[OsString], limit: Duration) -> Result<Vec<u8>, JobError> {
@@ -290,6 +291,7 @@ fn known(printed: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
     fn a_comment_is_found_among_those_of_an_array_and_kept_byte_for_byte() {
@@ -324,5 +326,40 @@ mod tests {
         assert_eq!(found, b"surgent{class=normal ask=3} by hand");
         assert_eq!(admin_comment_in(listed, JobId(18)).expect("listed"), b"");
         assert_eq!(admin_comment_in(listed, JobId(1)), None);
+    }
+
+    /// As squeue does, this one lists all tasks for the number that the last of them has, too.
+    const SQUEUE: &str = r#"#!/bin/sh
+case "$4 $5" in
+"17_4 --format") case "$6" in
+    *%T*) printf '\03617\037RUNNING 2026-12-01T10:00:00 mine\035\n' ;;
+    *) printf '\03617\037mine\035\n' ;;
+    esac ;;
+"17_4 --Format") printf '%-12s%s\n' 17 'surgent{class=normal}' ;;
+*) head -c 2000000 /dev/zero ;;
+esac
+"#;
+
+    #[test]
+    fn of_an_array_only_the_one_task_is_asked_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let squeue = folder.path().join("squeue");
+        std::fs::write(&squeue, SQUEUE).expect("its own file");
+        std::fs::set_permissions(&squeue, std::fs::Permissions::from_mode(0o755)).expect("its own file");
+        let path = format!("{}:/usr/bin:/bin", folder.path().display());
+        let environment = Environment::bare(None).with("PATH", &path);
+        let task = ArrayTask {
+            array: JobId(17),
+            task: 4,
+        };
+        let job = Job::new(JobId(17), Some(task), environment);
+        let look = job.look().expect("a look");
+        assert_eq!(
+            (look.state.as_str(), &look.comment[..]),
+            ("RUNNING", &b"mine"[..])
+        );
+        assert_eq!(job.comment().expect("a comment"), b"mine");
+        let admin_comment = job.admin_comment().expect("a record");
+        assert_eq!(admin_comment, b"surgent{class=normal}");
     }
 }

@@ -4,7 +4,8 @@
 use crate::audit::assert_tells_all;
 use crate::full_cluster;
 use crate::world::World;
-use surgent::policy::book::Phase;
+use surgent::policy::book::{Action, Phase};
+use surgent::policy::step::step;
 use surgent::policy::units::UnixTime;
 
 /// Two jobs have been asked, and save.
@@ -126,4 +127,25 @@ fn who_cannot_be_let_go_does_not_keep_an_urgent_job_from_its_next_plan() {
     world.run(700);
     assert!(world.happened("start 9"), "{:?}", world.events);
     assert!(world.book.campaigns.is_empty());
+}
+
+#[test]
+fn what_does_not_work_is_not_tried_five_times_a_second() {
+    let mut world = asked();
+    world.cancel(9);
+    // Both are let off, and Slurm's commands do not work.
+    let begun = world.now;
+    let mut tries = 0;
+    while world.now < begun + 10 {
+        for _ in 0..5 {
+            let facts = world.facts();
+            let actions = step(&mut world.book, &facts, &world.settings);
+            let calls = actions
+                .iter()
+                .filter(|action| matches!(action, Action::CallOff { .. }));
+            tries += calls.count();
+        }
+        world.now += 1;
+    }
+    assert_eq!(tries, 2 * 5, "each of both, every two seconds");
 }

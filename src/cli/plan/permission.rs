@@ -2,7 +2,7 @@
 //! Whether an urgent job may be urgent: what the planner asks before it plans.
 
 use crate::cli::cluster::Cluster;
-use crate::host::people::Finder;
+use crate::host::people::{Finder, System};
 use crate::policy::admission::review::review as review_facts;
 use crate::policy::admission::usage::Spent;
 use crate::policy::ids::JobId;
@@ -31,7 +31,7 @@ pub(in crate::cli) fn review(cluster: &mut Cluster, job: JobId) {
     for campaign in cluster.book.campaigns.iter().filter(|campaign| campaign.claims()) {
         *in_progress.entry(campaign.urgent).or_default() += 1;
     }
-    let people = Finder::default().find(rules);
+    let people = Finder::<System>::default().find(&cluster.settings).people;
     let review = review_facts(facts, rules, &people, spent, &in_progress);
     for (refused, refusal) in review.refused {
         if refused == job {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The audit file: only ever appended to, put aside by rename when it is large.
 
+use crate::host::kept_file;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
@@ -56,22 +57,10 @@ impl AuditFile {
     /// Opens a regular file that is no link, and waits for nobody.
     fn open(&self) -> Result<(File, u64), String> {
         let mut options = OpenOptions::new();
-        let file = options
-            .read(true)
-            .append(true)
-            .create(true)
-            .mode(MODE)
-            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-            .open(&self.path)
-            .map_err(|error| match error.raw_os_error() {
-                Some(libc::ELOOP) => "it is a symbolic link, which is not followed".to_owned(),
-                _ => text_of(error),
-            })?;
-        let meta = file.metadata().map_err(text_of)?;
-        match meta.is_file() {
-            true => Ok((file, meta.len())),
-            false => Err("it is no regular file".to_owned()),
-        }
+        options.read(true).append(true).create(true).mode(MODE);
+        let file = kept_file::open(&self.path, &mut options).map_err(text_of)?;
+        let length = file.metadata().map_err(text_of)?.len();
+        Ok((file, length))
     }
 
     fn put_aside(&self) -> std::io::Result<()> {

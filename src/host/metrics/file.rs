@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The file that the counters are kept in.
 
+use crate::host::kept_file::{self, Replacement};
 use crate::policy::metrics::Metrics;
-use std::fs::{self, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use tempfile::Builder;
 
-/// No file of counters is longer.
-const FILE_MAX_BYTES: u64 = 1 << 20;
-/// For everybody to read: there is nobody's name in it.
-const MODE: u32 = 0o644;
-/// The name of a file that is not whole yet. Always the same, so that there is one at most, however often slurmctld is killed.
-const UNFINISHED: &str = "surgent.metrics.unfinished";
+/// For everybody to read: there is nobody's name in it. Not flushed to disk: who loses it begins to count anew.
+const KEPT: Replacement = Replacement {
+    unfinished: "surgent.metrics.unfinished",
+    one_at_a_time: true,
+    mode: 0o644,
+    sync: false,
+    bytes_max: 1 << 20,
+};
+/// Until it is whole it is hidden, and without the ending that node_exporter looks for. There may be two of us at a time.
+const EXPOSED: Replacement = Replacement {
+    unfinished: ".surgent.metrics.",
+    one_at_a_time: false,
+    // Nobody here reads it.
+    bytes_max: u64::MAX,
+    ..KEPT
+};
 
 /// `surgent.metrics.json` in StateSaveLocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,21 +47,8 @@ impl MetricsFile {
     /// # Errors
     /// Where there is none, or none that can be used; of the latter kind [`ErrorKind::InvalidData`] says what is wrong.
     pub fn read(&self) -> io::Result<Metrics> {
-        let broken = |what: String| io::Error::new(ErrorKind::InvalidData, what);
-        let file = OpenOptions::new()
-            .read(true)
-            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-            .open(&self.path)
-            .map_err(|error| match error.raw_os_error() {
-                Some(libc::ELOOP) => broken("it is a symbolic link, which is not followed".to_owned()),
-                _ => error,
-            })?;
-        if !file.metadata()?.is_file() {
-            return Err(broken("it is no regular file".to_owned()));
-        }
-        let mut text = Vec::new();
-        file.take(FILE_MAX_BYTES).read_to_end(&mut text)?;
-        Metrics::parse(&text).map_err(broken)
+        let text = kept_file::read(&self.path, KEPT.bytes_max)?;
+        Metrics::parse(&text).map_err(|what| io::Error::new(ErrorKind::InvalidData, what))
     }
 
     /// Writes `metrics` in the place of what stands there.
@@ -61,13 +56,7 @@ impl MetricsFile {
     /// # Errors
     /// Then the old file is still whole.
     pub fn write(&self, metrics: &Metrics) -> io::Result<()> {
-        // Mostly there is none; and one that cannot be removed is named when it is to be made anew.
-        let _ = fs::remove_file(self.path.with_file_name(UNFINISHED));
-        replace_by(
-            Builder::new().prefix(UNFINISHED).rand_bytes(0),
-            &self.path,
-            &serde_json::to_vec(metrics)?,
-        )
+        kept_file::replace(&self.path, &serde_json::to_vec(metrics)?, &KEPT)
     }
 }
 
@@ -77,15 +66,5 @@ impl MetricsFile {
 /// # Errors
 /// Then `path` is as it was.
 pub fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
-    // Hidden, and without the ending that node_exporter looks for. There may be two of us at a time.
-    replace_by(Builder::new().prefix(".surgent.metrics."), path, text)
-}
-
-fn replace_by(by: &Builder<'_, '_>, path: &Path, text: &[u8]) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut file = by.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-    file.write_all(text)?;
-    file.as_file().set_permissions(Permissions::from_mode(MODE))?;
-    file.persist(path)?;
-    Ok(())
+    kept_file::replace(path, text, &EXPOSED)
 }

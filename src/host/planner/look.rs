@@ -2,7 +2,7 @@
 //! The planner's looks at the cluster.
 
 use super::Planner;
-use crate::host::core::{Core, Host, unix_now};
+use crate::host::core::{Core, Host};
 use crate::host::views::{Collector, LockTimes};
 use crate::host::{abi, guard};
 use crate::policy::facts::Facts;
@@ -31,7 +31,8 @@ impl Planner {
         }
         self.looked_at = core.reclass.changes();
         let tape = std::mem::take(&mut self.tape);
-        let mut collector = Collector::new(unix_now(), self.looked_at.jobs(), self.users.clone(), tape);
+        let mut collector =
+            Collector::new(self.clock.read(), self.looked_at.jobs(), self.users.clone(), tape);
         let sink = collector.sink();
         // SAFETY: the shim's own function, which stays mapped; this thread holds no lock of Slurm's, and `sink`
         // and the collector behind it outlive the call.

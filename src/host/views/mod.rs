@@ -9,7 +9,7 @@ mod tape;
 
 use super::abi;
 use super::guard::{Hook, hook};
-use super::users::Users;
+use super::people::Users;
 use crate::policy::directives::{self, Urgency};
 use crate::policy::facts::{Application, Component, EndedJob, Facts, Hindrance, ParkedJob, WaitingJob};
 use crate::policy::ids::{JobId, NodeIndex};

@@ -6,7 +6,7 @@
 
 use super::raw::{array, bytes, text, time};
 use crate::host::abi;
-use crate::host::users::Users;
+use crate::host::people::Users;
 use crate::policy::directives;
 use crate::policy::facts::{Availability, Holding, JobTraits, Node, RunningJob};
 use crate::policy::ids::{ArrayTask, JobId, NodeIndex, UserId};
@@ -229,7 +229,7 @@ impl Tape {
         let user = label(&raw.labels.user);
         Labels {
             // Slurm itself has the name only where it was needed.
-            user: users.name(raw.user).cloned().or(user),
+            user: users.get(&raw.user).cloned().or(user),
             account: label(&raw.labels.account),
             qos: label(&raw.labels.qos),
             partition: label(&raw.labels.partition),

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::policy::facts::Node;
+use crate::policy::ids::UserId;
 use crate::policy::labels::Name;
 use std::ffi::CString;
 
@@ -152,8 +153,7 @@ fn a_record_that_is_cut_short_spoils_the_whole_look() {
 
 #[test]
 fn jobs_have_the_names_that_a_site_knows_them_by() {
-    let root = "root".to_owned();
-    let users = Users::named([&root]);
+    let users = Users::from([(UserId(0), Name::from("root"))]);
     let mut collector = Collector::new(UnixTime(1000), BTreeSet::new(), users, Tape::default());
     let sink = collector.sink();
     let account = CString::new("vision").unwrap();

@@ -7,14 +7,14 @@ use super::rules::{Kind, People, Refusal, judge};
 use super::settings::AdmissionSettings;
 use super::usage::{Spent, Usage};
 use crate::policy::ids::UserId;
-use crate::policy::units::{Seconds, UnixTime};
+use crate::policy::units::UnixTime;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// So many submissions are remembered between two looks; more than that are sent away.
 const ADMITTED_MAX: usize = 10_000;
 /// A submission of which there is no job after so long was refused by Slurm.
-const JOB_WITHIN_S: Seconds = Seconds(6.0);
+const JOB_WITHIN_S: i64 = 6;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,15 @@ struct Admitted {
     user: UserId,
     account: Option<Box<str>>,
     need: Need,
+    /// When, as the job's record says, too.
     at: UnixTime,
+    /// From now on there is a job or there will be none.
+    until: UnixTime,
+}
+
+/// Until when a submission is remembered of which there is no job at `now`.
+fn job_until(now: UnixTime) -> UnixTime {
+    UnixTime(now.0.saturating_add(JOB_WITHIN_S))
 }
 
 impl Admitted {
@@ -83,6 +91,7 @@ impl Desk {
             account: applicant.account.name().map(Box::from),
             need: applicant.need,
             at: now,
+            until: job_until(now),
         });
         if let Some(usage) = &mut self.usage {
             usage.add(applicant);
@@ -123,7 +132,7 @@ impl Desk {
         for job in seen {
             *jobs.entry(*job).or_default() += 1;
         }
-        self.admitted.retain(|admitted| now - admitted.at < JOB_WITHIN_S);
+        self.admitted.retain(|admitted| now < admitted.until);
         for admitted in &self.admitted {
             match jobs.get_mut(&(admitted.user, admitted.at)) {
                 // A job stands for one submission. It is remembered all the same: the next look shows it again, and it
@@ -148,9 +157,18 @@ impl Desk {
         self.usage = None;
     }
 
-    /// Whether what is known is older than this second: whoever was refused by it may be right to come again.
+    /// The clock was stepped, and it is `now`. It is not known which submissions came before that: all that are remembered
+    /// have as long to become jobs as one that comes now.
+    pub fn clock_stepped(&mut self, now: UnixTime) {
+        for admitted in &mut self.admitted {
+            admitted.until = job_until(now);
+        }
+    }
+
+    /// Whether what is known is not of this second: whoever was refused by it may be right to come again. Of a later second
+    /// it is where the clock was put back.
     pub fn is_stale(&self, now: UnixTime) -> bool {
-        self.looked.is_none_or(|looked| looked < now)
+        self.looked != Some(now)
     }
 
     /// Whether a submission is remembered, so that another look is needed soon.

@@ -113,6 +113,32 @@ impl Ledger {
         }
     }
 
+    /// The clock was stepped by `by_s` seconds. All that was used is as long ago as before, to the hour: a clock that is wrong
+    /// for a minute has nothing forgotten. What a run is charged for already, it is not charged for once more.
+    fn clock_stepped(&mut self, by_s: i64) {
+        // To the nearest hour either way, so that there and back again is nothing.
+        let by_h = by_s.signum() * (by_s.saturating_abs().saturating_add(HOUR_S / 2) / HOUR_S);
+        let hours = std::mem::take(&mut self.hours).into_iter();
+        self.hours = hours
+            .map(|(hour, charges)| (hour.saturating_add(by_h), charges))
+            .collect();
+        for run in self.open.values_mut() {
+            shift(&mut run.charged_until, by_s);
+        }
+    }
+
+    /// What a clock that was ahead had written down for hours that are still to come counts as used in the present hour, and so
+    /// for one window at most. A run is charged from now on, and not from when that clock comes to be right.
+    fn nothing_to_come(&mut self, now: UnixTime) {
+        let present = now.0.div_euclid(HOUR_S);
+        for charge in self.hours.split_off(&(present + 1)).into_values().flatten() {
+            self.add(present, &charge.payer, charge.gpu_s);
+        }
+        for run in self.open.values_mut() {
+            run.charged_until = run.charged_until.min(now);
+        }
+    }
+
     fn entries(&self) -> usize {
         self.hours.values().map(Vec::len).sum()
     }
@@ -120,6 +146,10 @@ impl Ledger {
 
 fn window_begin_s(now: UnixTime, window_h: u32) -> i64 {
     now.0.saturating_sub(i64::from(window_h) * HOUR_S)
+}
+
+fn shift(time: &mut UnixTime, by_s: i64) {
+    time.0 = time.0.saturating_add(by_s);
 }
 
 fn add(spent: &mut Spent, payer: &Payer, gpu_s: f64) {
@@ -152,11 +182,22 @@ impl Accountant {
         &self.ledger
     }
 
+    /// The clock was stepped by `by_s` seconds, and it is `now`.
+    pub fn clock_stepped(&mut self, by_s: i64, now: UnixTime) {
+        self.ledger.clock_stepped(by_s);
+        self.ledger.nothing_to_come(now);
+        self.last_look.iter_mut().for_each(|look| shift(look, by_s));
+    }
+
     /// Charges what the urgent jobs have used since the last look. A CPU of a job without GPUs counts as `cpu_weight` GPUs.
     /// Gives the runs that are over, and those that have run for another hour.
     pub fn look(&mut self, facts: &Facts, cpu_weight: f64, window_h: u32) -> Vec<Charged> {
         let now = facts.now;
         let window_begin = UnixTime(window_begin_s(now, window_h));
+        if self.last_look.is_none() {
+            // The state file may be of a clock that was ahead.
+            self.ledger.nothing_to_come(now);
+        }
         let mut charged = self.close(facts);
         charged.extend(self.charge_short_ones(facts, window_begin));
         for job in facts.running.iter().filter(|job| job.is_urgent()) {
@@ -166,7 +207,8 @@ impl Accountant {
                     user: job.user,
                     account: job.labels.account.clone(),
                 };
-                Open::new(payer, job.start, gpus, window_begin)
+                // A start that is to come was written by a clock that was ahead.
+                Open::new(payer, job.start, gpus, job.start.clamp(window_begin, now))
             });
             if open.gpus != gpus || now.0 - open.charged_until.0 >= CHARGE_EVERY_S {
                 let hours = open.hours();
@@ -233,7 +275,7 @@ impl Accountant {
             let expected = [Some(job.id), job.array].into_iter().flatten();
             let found = expected.filter_map(|id| self.expected.get(&id)).next();
             if let Some((payer, gpus)) = found.cloned() {
-                let mut run = Open::new(payer, job.start, gpus, window_begin);
+                let mut run = Open::new(payer, job.start, gpus, job.start.max(window_begin));
                 self.ledger.charge(&mut run, job.end.min(facts.now));
                 charged.push(run.charged(job.id, true));
             }

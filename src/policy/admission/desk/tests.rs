@@ -76,6 +76,34 @@ fn what_slurm_refused_is_forgotten() {
 }
 
 #[test]
+fn a_clock_that_is_stepped_has_no_submission_counted_for_longer_or_shorter() {
+    for by_s in [86_400, -86_400] {
+        let mut desk = desk();
+        let now = 1_000_000;
+        assert_eq!(admitted(&mut desk, 2, UnixTime(now)), 2);
+        desk.publish(Usage::default(), &[], UnixTime(now + 1));
+        let now = now + 2 + by_s;
+        assert!(desk.is_stale(UnixTime(now)), "{by_s}");
+        desk.clock_stepped(UnixTime(now));
+        desk.publish(Usage::default(), &[], UnixTime(now));
+        assert_eq!(
+            admitted(&mut desk, 1, UnixTime(now)),
+            0,
+            "{by_s}: both may still become jobs"
+        );
+        // And one that is a job by now does not count twice: its record has the time that the clock showed then.
+        let mut usage = Usage::default();
+        usage.add(&job(EVE));
+        let mut seen = desk.clone();
+        seen.publish(usage, &[(EVE, UnixTime(1_000_000))], UnixTime(now));
+        assert_eq!(seen.usage.unwrap().of_user(EVE).running, 2, "{by_s}");
+        desk.publish(Usage::default(), &[], UnixTime(now + 6));
+        assert!(!desk.awaits_jobs(), "{by_s}");
+        assert_eq!(admitted(&mut desk, 3, UnixTime(now + 6)), 2, "{by_s}");
+    }
+}
+
+#[test]
 fn before_the_first_look_nobody_is_refused_and_all_are_counted_afterwards() {
     let mut desk = Desk::default();
     assert_eq!(admitted(&mut desk, 5, UnixTime(101)), 5);

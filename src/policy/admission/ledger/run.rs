@@ -51,12 +51,12 @@ pub struct Charged {
 }
 
 impl Open {
-    pub(super) fn new(payer: Payer, start: UnixTime, gpus: f64, window_begin: UnixTime) -> Self {
+    pub(super) fn new(payer: Payer, start: UnixTime, gpus: f64, charged_from: UnixTime) -> Self {
         Self {
             payer,
             start,
             gpus,
-            charged_until: start.max(window_begin),
+            charged_until: charged_from,
             charged_gpu_s: 0.0,
         }
     }

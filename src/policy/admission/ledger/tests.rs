@@ -227,6 +227,52 @@ fn a_restart_of_slurmctld_loses_nothing() {
 }
 
 #[test]
+fn a_clock_that_is_stepped_charges_nobody_for_time_that_has_not_passed_and_forgets_nothing() {
+    let window_s = i64::from(WINDOW_H) * HOUR_S;
+    for by_s in [40, -40, 5000, -5000, 86_400, -86_400, 3 * window_s, -3 * window_s] {
+        let mut accountant = Accountant::default();
+        // The job's start is what Slurm's record says, whatever the clock does.
+        let running = [(1, 0, 8)];
+        look(&mut accountant, &facts(100, &running));
+        let mut stepped = |by_s: i64, now_s: i64| {
+            accountant.clock_stepped(by_s, UnixTime(T0 + now_s));
+            look(&mut accountant, &facts(now_s, &running))
+        };
+        assert!(near(stepped(by_s, 110 + by_s), 880.0), "{by_s}");
+        assert!(near(stepped(0, 170 + by_s), 1360.0), "{by_s}");
+        assert!(near(stepped(-by_s, 180), 1440.0), "{by_s}");
+        assert!(near(stepped(0, 300), 2400.0), "{by_s}");
+        look(&mut accountant, &facts(310, &[]));
+        look(&mut accountant, &facts(310 + window_s + HOUR_S, &[]));
+        assert_eq!(accountant.ledger().entries(), 0, "{by_s}");
+    }
+}
+
+#[test]
+fn a_state_file_of_a_clock_that_was_ahead_counts_for_one_window_and_charges_go_on() {
+    let ahead_s = 400 * 86_400;
+    let mut accountant = Accountant::default();
+    look(&mut accountant, &facts(ahead_s, &[(1, ahead_s - 100, 8)]));
+    let text = serde_json::to_string(accountant.ledger()).unwrap();
+    let mut again = Accountant::with(serde_json::from_str(&text).unwrap());
+    // The same run, whose start in Slurm's record is as it was.
+    let running = [(1, ahead_s - 100, 8)];
+    assert!(near(look(&mut again, &facts(0, &running)), 800.0));
+    assert!(near(look(&mut again, &facts(60, &running)), 1280.0));
+    look(&mut again, &facts(61, &[]));
+    let window_s = i64::from(WINDOW_H) * HOUR_S;
+    assert!(near(look(&mut again, &facts(61 + window_s + HOUR_S, &[])), 0.0));
+}
+
+#[test]
+fn a_run_that_began_by_a_clock_that_was_ahead_is_charged_from_when_it_is_seen() {
+    let mut accountant = Accountant::default();
+    look(&mut accountant, &facts(0, &[]));
+    look(&mut accountant, &facts(10, &[(1, 86_400, 8)]));
+    assert!(near(look(&mut accountant, &facts(110, &[(1, 86_400, 8)])), 800.0));
+}
+
+#[test]
 fn what_is_older_than_the_window_counts_no_more() {
     let mut accountant = Accountant::default();
     look(&mut accountant, &ended(facts(3600, &[(1, 0, 4)]), 9, None, 0, 0));

@@ -5,7 +5,7 @@ use super::arena::{Arena, size_of_view};
 use arbitrary::{Result, Unstructured};
 use std::collections::BTreeSet;
 use surgent::host::abi::*;
-use surgent::host::users::Users;
+use surgent::host::people::Users;
 use surgent::host::views::{Collector, Tape};
 use surgent::policy::book::Book;
 use surgent::policy::ids::JobId;
