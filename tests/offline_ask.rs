@@ -237,6 +237,42 @@ fn the_audit_file_adds_what_it_cost_and_knows_those_whom_slurm_forgot() {
 }
 
 #[test]
+fn an_answer_that_cannot_be_written_is_none() {
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .expect("/dev/full");
+    let output = Command::new(env!("CARGO_BIN_EXE_surgent"))
+        .args(["explain", "--snapshot", EXAMPLE, "900"])
+        .stdout(full)
+        .output()
+        .expect("surgent can be started");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("standard output: No space left"), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn options_that_cannot_be_meant_are_refused() {
+    for (arguments, sentence) in [
+        (
+            &["run", "--saved-line", "", "--", "true"][..],
+            "it matches every line",
+        ),
+        (
+            &["run", "--saved-line", "x*", "--", "true"],
+            "it matches every line",
+        ),
+        (&["drill", "abc"], "names no job"),
+        (&["drill", ""], "names no job"),
+    ] {
+        let (said, code) = refusal(arguments);
+        assert!(said.contains(sentence), "{arguments:?}: {said}");
+        assert_eq!(code, Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
 fn what_is_not_there_gets_a_sentence() {
     for (arguments, words, code) in [
         (

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `surgent drill`
 
+use super::job_name::JobName;
 use crate::monitor;
 use crate::monitor::drill::{Answer, End, News, drill};
 use crate::slurm::command::Environment;
@@ -22,7 +23,7 @@ const STILL_INTERVAL_S: u64 = 10;
 pub(super) struct Args {
     /// The job; 17_4 for a task of an array
     #[arg(value_name = "JOBID")]
-    job: String,
+    job: JobName,
 
     /// How long to wait for the save
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..))]
@@ -59,7 +60,7 @@ struct Printed<'a> {
 }
 
 pub(super) fn main(args: &Args) -> ExitCode {
-    let name = args.job.as_str();
+    let name = &args.job.to_string();
     let limit = Duration::from_secs(args.timeout.into());
     let mut progress = Progress::new(name, args.timeout);
     let answer = Job::find(name, Environment::of_user(std::env::vars_os()))

@@ -3,21 +3,26 @@
 
 use crate::monitor;
 use serde::Serialize;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
 /// Writes `text` to standard output. A reader that has seen enough, such as head, is no fault.
-pub(super) fn print(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
+///
+/// # Errors
+///
+/// A sentence: half an answer, on a disk that is full, is not to be taken for one.
+pub(super) fn print(text: &str) -> Result<(), String> {
+    let mut out = std::io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
+        _ => Ok(()),
+    }
 }
 
 /// Prints an answer, or says why there is none.
 pub(super) fn end(answer: Result<String, String>) -> ExitCode {
-    match answer {
-        Ok(text) => {
-            print(&text);
-            ExitCode::SUCCESS
-        }
+    match answer.and_then(|text| print(&text)) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(sentence) => {
             monitor::say(&sentence);
             ExitCode::FAILURE

@@ -55,13 +55,12 @@ pub(super) fn main(args: &Args) -> ExitCode {
         }
     };
     let text = match args.json {
-        true => output::json("the reading", &reading).unwrap_or_else(|sentence| sentence),
-        false => describe(&reading),
+        true => output::json("the reading", &reading),
+        false => Ok(describe(&reading)),
     };
-    output::print(&text);
-    match reading.format {
-        Some(_) => ExitCode::SUCCESS,
-        None => ExitCode::FAILURE,
+    match output::end(text) {
+        ExitCode::SUCCESS if reading.format.is_none() => ExitCode::FAILURE,
+        code => code,
     }
 }
 

@@ -101,5 +101,10 @@ fn pattern(text: &str) -> Result<Pattern, String> {
 
 fn line(text: &str) -> Result<Regex, String> {
     let built = RegexBuilder::new(text).size_limit(REGEX_BYTES_MAX).build();
-    built.map_err(|error| error.to_string())
+    let line = built.map_err(|error| error.to_string())?;
+    // Such as that of a variable that is not set. Whatever the program prints would be a save.
+    match line.is_match(b"") {
+        true => Err("it matches every line; name what the program prints only when it has saved".to_owned()),
+        false => Ok(line),
+    }
 }

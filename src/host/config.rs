@@ -69,11 +69,12 @@ impl ConfigFile {
         self.settling.is_some()
     }
 
-    /// The settings, if the file has changed since they were read last; a file that is not there gives the defaults. Where
-    /// nothing has changed this is one call of `stat`.
+    /// The settings, if the file has changed since they were read last; a file that is not there at first gives the
+    /// defaults. Where nothing has changed this is one call of `stat`.
     ///
     /// # Errors
-    /// A sentence for the log where the file cannot be used.
+    /// A sentence for the log where the file cannot be used, or is gone: somebody moves it, and does not mean that
+    /// everybody may be urgent at once.
     pub fn changed(&mut self) -> Option<Result<Settings, String>> {
         let version = self.version();
         if self.seen.as_ref() == Some(&version) {
@@ -85,7 +86,8 @@ impl ConfigFile {
         }
         self.settling = None;
         let settings = match &version {
-            Ok(None) => Ok(Settings::default()),
+            Ok(None) if self.is_unread() => Ok(Settings::default()),
+            Ok(None) => Err("it is gone".to_owned()),
             Ok(Some(_)) => self.read(),
             Err(sentence) => Err(sentence.clone()),
         };
@@ -224,6 +226,17 @@ mod tests {
         assert!(settled(&mut config).unwrap().is_err());
         assert_eq!(settled(&mut config), None, "it is said once");
         fs::remove_file(&path).unwrap();
+        let gone = settled(&mut config).unwrap().unwrap_err();
+        assert!(gone.ends_with("surgent.toml: it is gone"), "{gone}");
+        assert_eq!(settled(&mut config), None, "it is said once");
+        fs::write(&path, "").unwrap();
         assert_eq!(settled(&mut config), Some(Ok(Settings::default())));
+    }
+
+    #[test]
+    fn without_a_file_from_the_beginning_the_defaults_are_meant() {
+        let (_folder, _, mut config) = folder();
+        assert_eq!(config.changed(), Some(Ok(Settings::default())));
+        assert_eq!(config.changed(), None);
     }
 }

@@ -71,16 +71,16 @@ pub(super) fn main(args: &Args) -> ExitCode {
                 worst,
                 findings: &findings,
             };
-            output::json("the findings", &printed).unwrap_or_else(|sentence| sentence)
+            output::json("the findings", &printed)
         }
-        false => described(&findings, args.all),
+        false => Ok(described(&findings, args.all)),
     };
-    output::print(&text);
-    ExitCode::from(match worst {
-        Level::Ok | Level::Note => 0,
-        Level::Warning => 1,
-        Level::Error => 3,
-    })
+    let code = output::end(text);
+    match worst {
+        Level::Ok | Level::Note => code,
+        Level::Warning => ExitCode::from(1),
+        Level::Error => ExitCode::from(3),
+    }
 }
 
 fn findings(environment: &Environment) -> Vec<Finding> {
