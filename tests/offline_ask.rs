@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use surgent::policy::record::Record;
 use surgent::slurm::submit::forms;
+use tempfile::TempDir;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/examples/snapshot.json");
 
@@ -234,6 +235,35 @@ fn the_audit_file_adds_what_it_cost_and_knows_those_whom_slurm_forgot() {
         code == Some(1) && sentence.contains("/nowhere/audit"),
         "{sentence}"
     );
+}
+
+#[test]
+fn where_the_mode_keeps_it_from_happening_that_is_said() {
+    let folder = TempDir::new().expect("a folder");
+    let settings = folder.path().join("surgent.toml");
+    for (mode, note) in [
+        ("on", None),
+        ("shadow", Some("the mode is shadow")),
+        ("off", Some("the mode is off")),
+    ] {
+        std::fs::write(&settings, format!("mode = \"{mode}\"\n")).expect("it can be written");
+        let settings = settings.to_str().expect("UTF-8");
+        for asked in [["explain", "900"], ["plan", "--job=900"]] {
+            let common = ["--snapshot", EXAMPLE, "--settings", settings];
+            let text = said(&[&asked[..], &common].concat());
+            match note {
+                Some(note) => assert!(text.contains(note) && text.contains("make way"), "{text}"),
+                None => assert!(!text.contains("the mode is"), "{text}"),
+            }
+            let json: Value =
+                serde_json::from_str(&said(&[&asked[..], &common, &["--json"]].concat())).expect("JSON");
+            assert_eq!(
+                json["notes"].to_string().contains("the mode is"),
+                note.is_some(),
+                "{json}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::host::state::StateFile;
 use crate::policy::admission::ledger::Ledger;
 use crate::policy::adopt::adopt;
 use crate::policy::book::Book;
-use crate::policy::settings::Settings;
+use crate::policy::settings::{Mode, Settings};
 use crate::policy::snapshot::Snapshot;
 use crate::slurm::command::Environment;
 use crate::slurm::config::Config;
@@ -161,6 +161,20 @@ impl Cluster {
             ledger: None,
             state_dir: None,
         })
+    }
+}
+
+impl Cluster {
+    /// Notes where the mode keeps what is answered from happening.
+    pub(super) fn note_mode(&mut self) {
+        let mode = match self.settings.mode {
+            Mode::On => return,
+            Mode::Shadow => "shadow",
+            Mode::Off => "off",
+        };
+        self.notes.push(format!(
+            "the mode is {mode}, so nobody is asked to make way; this is what would happen in mode on"
+        ));
     }
 }
 

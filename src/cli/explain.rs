@@ -80,6 +80,7 @@ fn answer(args: &Args) -> Result<String, String> {
     if cluster.source != Source::Snapshot {
         plan::permission::review(&mut cluster, id);
     }
+    cluster.note_mode();
     let (history, gap) = history(args, &cluster, id)?;
     let explanation = report::explain(&cluster, id, &history, gap).ok_or_else(|| unknown(args))?;
     if !args.json {

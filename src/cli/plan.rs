@@ -107,6 +107,7 @@ pub(super) fn main(args: &Args) -> ExitCode {
 fn answer(args: &Args) -> Result<String, String> {
     let mut question = Question::of(args)?;
     question.permit();
+    question.cluster.note_mode();
     let Question { cluster, id, as_if } = question;
     let facts = &cluster.seen.facts;
     let prospects = prospects(facts, &cluster.book, &cluster.settings, id);
