@@ -5,9 +5,9 @@
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FallocateFlags, fallocate, inotify};
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -29,11 +29,11 @@ const LOOK_INTERVAL: Timespec = Timespec {
 /// The same where the kernel cannot tell at all, because too many ask it to.
 const LOOK_INTERVAL_BLIND: Duration = Duration::from_millis(50);
 
-/// The file, in a folder that only its user may enter and that vanishes with this.
+/// The file, in a folder that only its user may enter.
 #[derive(Debug)]
 pub struct Reports {
-    // Only kept for its end.
-    _folder: TempDir,
+    /// Vanishes with this.
+    folder: TempDir,
     path: PathBuf,
     file: File,
     read_bytes: u64,
@@ -51,14 +51,9 @@ impl Reports {
             .permissions(only_user)
             .tempdir()?;
         let path = folder.path().join("reports");
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)?;
+        let file = create_file(&path)?;
         Ok(Self {
-            _folder: folder,
+            folder,
             path,
             file,
             read_bytes: 0,
@@ -85,6 +80,32 @@ impl Reports {
                 changed();
             }
         });
+    }
+
+    /// Makes folder and file anew, in the same place, where somebody has removed them; whether that was so. Who cleans
+    /// `TMPDIR` under a running job does not mean to make `surgent run` deaf.
+    ///
+    /// # Errors
+    ///
+    /// Where they cannot be made, or something else is there in the place of the folder.
+    pub fn restore(&mut self) -> io::Result<bool> {
+        if self.path.try_exists()? {
+            return Ok(false);
+        }
+        match DirBuilder::new().mode(0o700).create(self.folder.path()) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => made?,
+        }
+        let found = fs::symlink_metadata(self.folder.path())?;
+        let is_own = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
+        if !is_own || found.mode() & 0o077 != 0 {
+            return Err(io::Error::other("its folder is another one"));
+        }
+        self.file = create_file(&self.path)?;
+        self.read_bytes = 0;
+        self.released_bytes = 0;
+        self.partial.clear();
+        Ok(true)
     }
 
     /// Hands each complete line that has come since to `take`; with `is_end` also what stands behind the last of them.
@@ -132,6 +153,16 @@ impl Reports {
             self.released_bytes = self.read_bytes;
         }
     }
+}
+
+fn create_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
 }
 
 fn watch_for_writes(path: &Path) -> rustix::io::Result<rustix::fd::OwnedFd> {
@@ -219,6 +250,30 @@ mod tests {
         }
         append(&reports, b"end\n");
         assert_eq!(lines(&mut reports), ["end\n"]);
+    }
+
+    #[test]
+    fn a_file_that_was_removed_is_there_again() {
+        let mut reports = Reports::create().expect("a file");
+        let folder = reports.path().parent().expect("a folder").to_owned();
+        append(&reports, b"before\n");
+        assert!(!reports.restore().expect("it is there"));
+        fs::remove_dir_all(&folder).expect("removed");
+        // What was written to it before is not lost.
+        assert_eq!(lines(&mut reports), ["before\n"]);
+        assert!(reports.restore().expect("it can be made"));
+        assert_eq!(
+            folder.metadata().expect("it is there").permissions().mode() & 0o777,
+            0o700
+        );
+        append(&reports, b"after\n");
+        assert_eq!(lines(&mut reports), ["after\n"]);
+
+        fs::remove_file(reports.path()).expect("removed");
+        assert!(reports.restore().expect("it can be made"));
+        fs::remove_dir_all(&folder).expect("removed");
+        std::os::unix::fs::symlink("/tmp", &folder).expect("a link");
+        assert!(reports.restore().is_err(), "somebody else's folder");
     }
 
     #[test]

@@ -287,6 +287,15 @@ impl<'a> Shell<'a> {
         if let Err(error) = read {
             self.complain(&format!("reports cannot be read ({error})"));
         }
+        match reports.restore() {
+            Ok(false) => {}
+            Ok(true) => say(
+                "the file for reports was removed, and is there again; leave $TMPDIR alone while the job runs",
+            ),
+            Err(error) => self.complain(&format!(
+                "the file for reports was removed ({error}); nothing is heard of reports"
+            )),
+        }
         self.reports = Some(reports);
         actions
     }

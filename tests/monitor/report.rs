@@ -66,6 +66,24 @@ fn within_surgent_run_it_reaches_the_monitor() {
 }
 
 #[test]
+fn it_reaches_the_monitor_also_where_somebody_cleans_up() {
+    let bench = Bench::in_job("");
+    let script = format!(
+        "rm -r \"${{SURGENT_REPORT%/*}}\"; until [ -e \"$SURGENT_REPORT\" ]; do sleep 0.1; done; {} report --epoch 12/90",
+        env!("CARGO_BIN_EXE_surgent")
+    );
+    let run = bench.surgent(&["run", "--", "sh", "-c", &script]).output();
+    let (code, out, err) = parts(&run.expect("surgent can be started"));
+    assert_eq!((code, out.as_str()), (0, ""));
+    assert!(
+        err.contains("the file for reports was removed, and is there again"),
+        "{err}"
+    );
+    let comment = bench.read("comment");
+    assert!(comment.contains("epoch=12 epochs=90"), "{comment}");
+}
+
+#[test]
 fn a_hand_written_trap_reports_straight_to_slurm() {
     let bench = Bench::in_job("mine signal=USR1@batch save=step");
     bench.write("model", "");
