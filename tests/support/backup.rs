@@ -42,6 +42,8 @@ impl Cluster {
         let words = [
             "--uts",
             "--mount",
+            "--propagation",
+            propagation()?,
             "sh",
             "-c",
             script,
@@ -94,4 +96,13 @@ impl Cluster {
             Ok(lines.any(|line| line.contains(&format!("({role}")) && line.contains("is UP")))
         })
     }
+}
+
+/// Its mounts are for nobody else to see. In a chroot they cannot be made private, and in those of the tests they are.
+fn propagation() -> Outcome<&'static str> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").map_err(|error| format!("mountinfo: {error}"))?;
+    Ok(match mounts.contains(" shared:") {
+        true => "private",
+        false => "unchanged",
+    })
 }
