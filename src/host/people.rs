@@ -180,13 +180,7 @@ impl<D: Directory> Round<'_, D> {
                 Members::default()
             }
             Err(why) => {
-                self.miss(
-                    key,
-                    name,
-                    Some(why),
-                    "group",
-                    "its members are those of the last time",
-                );
+                self.miss_members(key, name, why);
                 known
             }
         };
@@ -208,13 +202,7 @@ impl<D: Directory> Round<'_, D> {
                 Ok(user) => members.users.extend(user),
                 Err(why) => {
                     // The directory is away; it is not asked for thousands of others, each until its time is up.
-                    self.miss(
-                        key,
-                        name,
-                        Some(why),
-                        "group",
-                        "its members are those of the last time",
-                    );
+                    self.miss_members(key, name, why);
                     members.users.extend(&known.users);
                     members.is_fresh = false;
                     break;
@@ -235,5 +223,16 @@ impl<D: Directory> Round<'_, D> {
             log::error!("{key}: {name:?} {what}; {so} until a look-up finds it, the next one in a minute");
         }
         self.missing.insert(entry);
+    }
+
+    /// The same for a group that is known, whose members nobody tells now.
+    fn miss_members(&mut self, key: &'static str, name: &str, why: Errno) {
+        self.miss(
+            key,
+            name,
+            Some(why),
+            "group",
+            "its members are those of the last time",
+        );
     }
 }
