@@ -66,6 +66,8 @@ fn what_is_under_way_is_for_the_controller_in_control_and_for_no_other() -> Outc
         .conf("SchedulerParameters=batch_sched_delay=0,bf_interval=1")
         // For so long Slurm's commands try a controller that is gone before they go to the other one.
         .conf("MessageTimeout=10")
+        // A command that met a controller which stands by asks again after half of this.
+        .conf("SlurmctldTimeout=30")
         .backup();
     on_cluster(builder, |cluster| {
         cluster.start_backup()?;
