@@ -162,9 +162,7 @@ impl Cluster {
             state_dir: None,
         })
     }
-}
 
-impl Cluster {
     /// Notes where the mode keeps what is answered from happening.
     pub(super) fn note_mode(&mut self) {
         let mode = match self.settings.mode {

@@ -2,6 +2,7 @@
 //! `surgent drill`
 
 use super::job_name::JobName;
+use super::output;
 use crate::monitor;
 use crate::monitor::drill::{Answer, End, News, drill};
 use crate::slurm::command::Environment;
@@ -82,16 +83,18 @@ pub(super) fn main(args: &Args) -> ExitCode {
             (printed, 3)
         }
     };
-    if args.json {
-        let json = serde_json::to_string(&printed).unwrap_or_default();
-        // A reader that has seen enough is no fault.
-        let _ = writeln!(std::io::stdout(), "{json}");
+    let answer = if args.json {
+        serde_json::to_string(&printed).unwrap_or_default()
     } else if code == 0 {
-        let _ = writeln!(std::io::stdout(), "{}", printed.sentence);
+        printed.sentence
     } else {
         monitor::say(&printed.sentence);
+        return ExitCode::from(code);
+    };
+    match output::end(Ok(answer + "\n")) {
+        ExitCode::SUCCESS => ExitCode::from(code),
+        failed => failed,
     }
-    ExitCode::from(code)
 }
 
 fn described<'a>(name: &'a str, answer: &Answer, timeout_s: u32) -> (Printed<'a>, u8) {

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 /// # Errors
 ///
 /// A sentence: half an answer, on a disk that is full, is not to be taken for one.
-pub(super) fn print(text: &str) -> Result<(), String> {
+fn print(text: &str) -> Result<(), String> {
     let mut out = std::io::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),

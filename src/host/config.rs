@@ -122,7 +122,8 @@ impl ConfigFile {
         Settings::parse(text)
     }
 
-    /// A link is followed: a site may keep its settings elsewhere. Neither the opening nor the reading of a regular file waits for anybody; of a FIFO, it would.
+    /// A link is followed: a site may keep its settings elsewhere. Neither the opening nor the reading of a regular file
+    /// waits for anybody; of a FIFO, it would.
     fn open(&self) -> Result<File, String> {
         let is_file = |meta: std::io::Result<Metadata>| match meta {
             Ok(meta) if meta.is_file() => Ok(()),

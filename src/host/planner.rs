@@ -209,26 +209,17 @@ impl Planner {
     /// another one's to go on with.
     fn now(earlier: Option<Self>, core: &Core, host: &Host) -> Self {
         let control = host.control();
-        match earlier {
-            Some(earlier) if earlier.control.is_none() || earlier.control == control => {
-                Self { control, ..earlier }
-            }
-            Some(_) => {
-                log::info!(
-                    "this slurmctld has lost control; what was under way is for the next one to go on with"
-                );
-                core.gate.shut_all();
-                core.desk().forget();
-                Self {
-                    control,
-                    ..Self::new(host, Meter::default())
-                }
-            }
-            None => Self {
-                control,
-                ..Self::new(host, Meter::default())
-            },
+        let is_lost = |earlier: &Self| earlier.control.is_some() && earlier.control != control;
+        if earlier.as_ref().is_some_and(is_lost) {
+            log::info!(
+                "this slurmctld has lost control; what was under way is for the next one to go on with"
+            );
+            core.gate.shut_all();
+            core.desk().forget();
         }
+        let current = earlier.filter(|earlier| !is_lost(earlier));
+        let current = current.unwrap_or_else(|| Self::new(host, Meter::default()));
+        Self { control, ..current }
     }
 
     /// One that does nothing, in the place of another.

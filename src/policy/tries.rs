@@ -5,7 +5,7 @@
 use super::book::{AGAIN_AFTER_S, Action};
 use super::ids::JobId;
 use super::units::{Seconds, UnixTime};
-use std::mem::{Discriminant, discriminant};
+use std::mem::discriminant;
 
 /// When each action that a step derives from the facts alone went out last. That of a request is kept with it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,9 +13,7 @@ pub struct Tries(Vec<Try>);
 
 #[derive(Clone, Debug, PartialEq)]
 struct Try {
-    kind: Discriminant<Action>,
     action: Action,
-    job: JobId,
     at: UnixTime,
 }
 
@@ -24,23 +22,15 @@ impl Tries {
     pub fn let_rest(&mut self, actions: &mut Vec<Action>, now: UnixTime) {
         self.0.retain(|last| is_recent(last.at, now));
         actions.retain(|action| {
-            let Some(job) = whose(action) else { return true };
-            let kind = discriminant(action);
-            let last = self
-                .0
-                .iter()
-                .position(|last| (last.kind, last.job) == (kind, job));
+            let key = |action: &Action| whose(action).map(|job| (discriminant(action), job));
+            let Some(wanted) = key(action) else { return true };
+            let last = self.0.iter().position(|last| key(&last.action) == Some(wanted));
             if last.is_some_and(|at| is_same(&self.0[at].action, action)) {
                 return false;
             }
             last.map(|at| self.0.swap_remove(at));
             let action = action.clone();
-            self.0.push(Try {
-                kind,
-                action,
-                job,
-                at: now,
-            });
+            self.0.push(Try { action, at: now });
             true
         });
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Two controllers, of which one stands by. They share StateSaveLocation; only the one in control may touch it.
 
+use crate::metrics::{metrics, value, wait_for_value};
 use crate::on_cluster;
 use crate::scene::{TOML, urgent};
-use crate::support::{Cluster, JobId, LIMIT, Outcome, finish, places};
+use crate::support::{Cluster, JobId, LIMIT, Outcome};
 use rustix::process::{Signal, kill_process};
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,23 +20,10 @@ trap save USR1
 sleep 100000 &
 while kill -0 $!; do wait $!; done
 "#;
+const ASKED: &str = "surgent_saves_asked_total{mode=on}";
+const STARTS: &str = "surgent_urgent_starts_total{mode=on}";
 /// Several looks of the planner's while something is under way, and one write of its counters.
 const SOME_LOOKS: Duration = Duration::from_secs(8);
-
-/// One of Surgent's counters in mode on.
-fn counted(cluster: &Cluster, name: &str) -> Outcome<u64> {
-    let surgent = places::surgent()?.display().to_string();
-    let text = finish(cluster.command(&surgent).arg("metrics"), "surgent metrics")?;
-    let series = format!("{name}{{mode=\"on\"}} ");
-    let value = text.lines().find_map(|line| line.strip_prefix(&series));
-    Ok(value.unwrap_or("0").parse().expect("a number"))
-}
-
-fn wait_for_count(cluster: &Cluster, name: &str, count: u64) -> Outcome {
-    cluster.wait_for(&format!("{name} to be {count}"), LIMIT, |cluster| {
-        Ok(counted(cluster, name)? == count)
-    })
-}
 
 /// Lets the savers save until the job has run.
 fn let_save(cluster: &Cluster, urgent: JobId) -> Outcome {
@@ -77,14 +65,14 @@ fn what_is_under_way_is_for_the_controller_in_control_and_for_no_other() -> Outc
             cluster.wait_for_state(saver, "RUNNING", LIMIT)?;
         }
         let first = urgent(cluster, "first", 1)?;
-        wait_for_count(cluster, "surgent_saves_asked_total", 1)?;
+        wait_for_value(cluster, ASKED, 1.0)?;
 
         cluster.take_over()?;
         let_save(cluster, first)?;
-        wait_for_count(cluster, "surgent_urgent_starts_total", 1)?;
+        wait_for_value(cluster, STARTS, 1.0)?;
         let second = urgent(cluster, "second", 3)?;
         cluster.wait_for("others to be asked for the second", LIMIT, |cluster| {
-            Ok(counted(cluster, "surgent_saves_asked_total")? > 1)
+            Ok(value(&metrics(cluster)?, ASKED) > 1.0)
         })?;
 
         cluster.take_back()?;
@@ -103,12 +91,12 @@ fn what_is_under_way_is_for_the_controller_in_control_and_for_no_other() -> Outc
         assert!(before.contains_key("surgent.state"), "{before:?}");
         assert_eq!(before, after, "a controller that stands by has written");
         let_save(cluster, second)?;
-        wait_for_count(cluster, "surgent_urgent_starts_total", 2)?;
+        wait_for_value(cluster, STARTS, 2.0)?;
 
         // It reads the files anew, and counts on from there.
         cluster.take_over()?;
         let third = urgent(cluster, "third", 1)?;
         let_save(cluster, third)?;
-        wait_for_count(cluster, "surgent_urgent_starts_total", 3)
+        wait_for_value(cluster, STARTS, 3.0).map(drop)
     })
 }

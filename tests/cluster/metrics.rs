@@ -19,13 +19,13 @@ use surgent::policy::settings::Mode;
 const MINUTES: Duration = Duration::from_secs(150);
 
 /// What `surgent metrics` prints.
-fn metrics(cluster: &Cluster) -> Outcome<String> {
+pub fn metrics(cluster: &Cluster) -> Outcome<String> {
     let surgent = places::surgent()?.display().to_string();
     finish(cluster.command(&surgent).arg("metrics"), "surgent metrics")
 }
 
 /// The value of one series, named as it is printed.
-fn value(text: &str, series: &str) -> f64 {
+pub fn value(text: &str, series: &str) -> f64 {
     let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
     let scrape = Scrape::parse(text.lines().map(|line| Ok(line.to_owned()))).expect("the text of metrics");
     let labels: Vec<(&str, &str)> = labels
@@ -43,7 +43,8 @@ fn value(text: &str, series: &str) -> f64 {
     }
 }
 
-fn wait_for_value(cluster: &Cluster, series: &str, wanted: f64) -> Outcome<String> {
+/// Waits until a series has this value; the text that shows it.
+pub fn wait_for_value(cluster: &Cluster, series: &str, wanted: f64) -> Outcome<String> {
     cluster.wait_until(&format!("{series} to be {wanted}"), MINUTES, |cluster| {
         let text = metrics(cluster)?;
         Ok((value(&text, series) == wanted).then_some(text))

@@ -2,6 +2,7 @@
 //! A set of victims that is tried: who is gone, what the nodes then offer, whether that is enough.
 
 use super::problem::{Job, Problem, Site};
+use crate::policy::ids::NodeIndex;
 use crate::policy::resources::Amounts;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
@@ -205,9 +206,7 @@ impl<'p, 'a> Trial<'p, 'a> {
             return true;
         }
         self.looks += self.problem.sites.len() as u64 / 4;
-        let sites = self.problem.sites.iter().zip(&self.offers);
-        let offers = sites.filter_map(|(site, offer)| Some((site.node, offer.as_ref()?)));
-        let Some(nodes) = demand.choose(offers.collect()) else {
+        let Some(nodes) = demand.choose(self.offers().collect()) else {
             return false;
         };
         let nodes: BTreeSet<_> = nodes.into_iter().collect();
@@ -217,9 +216,9 @@ impl<'p, 'a> Trial<'p, 'a> {
     }
 
     /// Every site that offers enough of one node, with what it offers.
-    pub fn offers(&self) -> impl Iterator<Item = (crate::policy::ids::NodeIndex, Amounts)> {
+    pub fn offers(&self) -> impl Iterator<Item = (NodeIndex, &Amounts)> {
         let sites = self.problem.sites.iter().zip(&self.offers);
-        sites.filter_map(|(site, offer)| Some((site.node, offer.clone()?)))
+        sites.filter_map(|(site, offer)| Some((site.node, offer.as_ref()?)))
     }
 
     /// What is still missing: nodes, and each total.
