@@ -10,6 +10,7 @@ use super::facts::{Facts, RunningJob};
 use super::ids::{JobId, NodeIndex};
 use super::record::Stop;
 use super::request::Request;
+use super::round::Round;
 use super::stake::Stake;
 use super::stops::RecentStops;
 use super::units::{Seconds, UnixTime};
@@ -41,6 +42,9 @@ pub struct Book {
     pub restart_after: Option<UnixTime>,
     /// Whose ends Slurm may forget.
     pub stops: RecentStops,
+    /// Who has been planned for since the head of the queue was begun with, where that takes more than one turn.
+    #[serde(skip_serializing_if = "Round::is_over")]
+    pub round: Round,
 }
 
 impl Book {

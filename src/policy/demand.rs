@@ -5,7 +5,8 @@ use super::ids::{NodeIndex, UserId};
 use super::request::{Choice, Counted, MemoryRequest, Request};
 use super::resources::{Amounts, GresId};
 use smallvec::SmallVec;
-use std::cmp::Reverse;
+
+mod choose;
 
 /// A [`Request`] worked out into what each node and all nodes together must give.
 #[derive(Clone, Debug)]
@@ -24,7 +25,7 @@ pub struct Demand {
     pub whole_node: bool,
     /// Nodes that it may use, sorted.
     pub candidates: Vec<NodeIndex>,
-    /// Nodes that it must have.
+    /// Nodes that it must have, sorted.
     pub required: Vec<NodeIndex>,
     /// Whose it is; `None` where that does not matter.
     pub(super) user: Option<UserId>,
@@ -205,6 +206,9 @@ impl Demand {
         let kinds = kinds(&choice.counted, request, &mut total);
         let mut candidates = choice.nodes.clone();
         candidates.sort_unstable();
+        let mut required = request.required.clone();
+        required.sort_unstable();
+        required.dedup();
         Self {
             min_nodes: min_nodes as usize,
             max_nodes: max_nodes.map_or(usize::MAX, |most| most as usize),
@@ -213,7 +217,7 @@ impl Demand {
             memory,
             whole_node: request.whole_node || choice.whole_node,
             candidates,
-            required: request.required.clone(),
+            required,
             user: request.user,
             user_node: request.user_node || choice.user_node,
             in_reservation: request.in_reservation,
@@ -318,25 +322,6 @@ impl Demand {
         held
     }
 
-    /// The nodes among `offers` (what each can give, from [`super::fit::Ledger::offer`]) on which this fits together, or
-    /// `None`.
-    ///
-    /// Takes the required nodes, then those that offer most, so that the fewest are used.
-    pub fn choose(&self, mut offers: Vec<(NodeIndex, Amounts)>) -> Option<Vec<NodeIndex>> {
-        let scarce = self.total.gres_counts().first().map(|entry| entry.0);
-        offers.sort_by_key(|(node, offer)| {
-            let wanted = !self.required.contains(node);
-            let rich = scarce.map_or(u64::from(offer.cpus), |kind| offer.gres(kind));
-            (wanted, Reverse(rich), *node)
-        });
-        let picked = self.pick(offers.iter().map(|(node, offer)| (*node, offer)));
-        // With fewer nodes than there are, it matters which; one that gives a bit of all may do where the richest do not.
-        match picked {
-            None if self.max_nodes < offers.len() => self.pick_by_need(offers),
-            picked => picked,
-        }
-    }
-
     /// What is still missing where nodes that offer `sum` together, `count` of them, are taken; `None` if nothing is.
     /// Whether the required nodes are among them is not looked at.
     pub(super) fn missing(&self, sum: &Amounts, count: usize) -> Option<Missing> {
@@ -344,59 +329,6 @@ impl Demand {
         open.take(sum);
         let nodes = self.min_nodes.saturating_sub(count);
         (nodes > 0 || open != Amounts::default()).then_some(Missing { nodes, open })
-    }
-
-    /// Takes `offers` as they come.
-    fn pick<'a>(&self, offers: impl Iterator<Item = (NodeIndex, &'a Amounts)>) -> Option<Vec<NodeIndex>> {
-        let mut open = self.total.clone();
-        let mut nodes = Vec::new();
-        for (node, offer) in offers {
-            let enough = nodes.len() >= self.min_nodes && open == Amounts::default();
-            if enough || nodes.len() == self.max_nodes {
-                break;
-            }
-            open.take(offer);
-            nodes.push(node);
-        }
-        let satisfied = nodes.len() >= self.min_nodes
-            && open == Amounts::default()
-            && self.required.iter().all(|node| nodes.contains(node));
-        satisfied.then_some(nodes)
-    }
-
-    /// Takes of `offers`, which begin with the required nodes, the one that gives most of what is missing, in turn.
-    fn pick_by_need(&self, mut offers: Vec<(NodeIndex, Amounts)>) -> Option<Vec<NodeIndex>> {
-        let mut open = self.total.clone();
-        let mut order: Vec<(NodeIndex, Amounts)> = Vec::new();
-        while order.len() < self.max_nodes && !offers.is_empty() {
-            let best = match order.len() < self.required.len() {
-                true => 0,
-                false => {
-                    let gives = |at: &usize| self.part_of(&open, &offers[*at].1);
-                    (0..offers.len())
-                        .rev()
-                        .max_by(|a, b| gives(a).total_cmp(&gives(b)))?
-                }
-            };
-            let (node, offer) = offers.remove(best);
-            open.take(&offer);
-            order.push((node, offer));
-        }
-        self.pick(order.iter().map(|(node, offer)| (*node, offer)))
-    }
-
-    /// How much of all that is asked for `offer` gives, where `open` is still missing.
-    fn part_of(&self, open: &Amounts, offer: &Amounts) -> f64 {
-        let part = |open: u64, offer: u64, total: u64| open.min(offer) as f64 / total.max(1) as f64;
-        let gres = open.gres_counts().iter();
-        let gres: f64 = gres
-            .map(|&(id, left)| part(left, offer.gres(id), self.total.gres(id)))
-            .sum();
-        gres + part(
-            u64::from(open.cpus),
-            u64::from(offer.cpus),
-            u64::from(self.total.cpus),
-        )
     }
 
     /// This demand spread evenly over exactly `nodes` nodes: each then gives its part of the totals.

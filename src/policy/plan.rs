@@ -8,6 +8,7 @@ use super::eligibility::{Refusal, SaveWay};
 use super::facts::{Facts, RunningJob, WaitingJob};
 use super::fit::{Demand, Ledger};
 use super::ids::{JobId, NodeIndex};
+use super::looks::Looks;
 use super::outlook::{Outlook, PricedWays};
 use super::places::Places;
 use super::select::{Candidate, Selection, Terms, select, soonest};
@@ -146,7 +147,7 @@ pub fn plan_within(
     constraints: &Constraints,
 ) -> Outcome {
     let demand = Demand::of(&urgent.request);
-    if let Some(nodes) = ledger.fits(&demand) {
+    if let Some(nodes) = ledger.fits_counted(&demand, &outlook.looks) {
         return Outcome::Fits { nodes };
     }
     let may_use = |node| demand.may_use(node);
@@ -166,6 +167,8 @@ fn helpful<'a>(
     may_use: impl Fn(NodeIndex) -> bool,
     patience_over: bool,
 ) -> Vec<Helpful<'a>> {
+    // Each is found, examined, and told of.
+    outlook.looks.take(outlook.facts.running.len() as u64);
     let jobs = outlook.facts.running.iter().zip(outlook.beliefs());
     let mut helpful: Vec<_> = jobs
         .zip(outlook.ways(patience_over))
@@ -186,6 +189,7 @@ pub(super) struct Case<'a> {
     urgent: &'a WaitingJob,
     constraints: &'a Constraints,
     settings: &'a Settings,
+    looks: &'a Looks,
     helpful: Vec<Helpful<'a>>,
 }
 
@@ -220,6 +224,7 @@ impl<'a> Case<'a> {
             urgent,
             constraints,
             settings: outlook.settings,
+            looks: &outlook.looks,
             helpful: helpful(outlook, may_use, constraints.patience_over),
         }
     }
@@ -256,7 +261,7 @@ impl<'a> Case<'a> {
         let wait_weight = self.settings.urgent.wait_weight;
         let selection = demand
             .ways()
-            .filter_map(|way| select(self.ledger, way, &field.candidates, wait_weight))
+            .filter_map(|way| select(self.ledger, way, &field.candidates, wait_weight, self.looks))
             .min_by(|a, b| a.total_gpu_s.total_cmp(&b.total_gpu_s));
         let total_gpu_s = selection.as_ref().map(|selection| selection.total_gpu_s);
         if let Some(wait) = self.wait(demand, total_gpu_s) {
@@ -365,7 +370,7 @@ impl<'a> Case<'a> {
         }
         let soonest = demand
             .ways()
-            .filter_map(|way| soonest(self.ledger, way, &ending))
+            .filter_map(|way| soonest(self.ledger, way, &ending, self.looks))
             .min_by(|a, b| a.after_s.total_cmp(&b.after_s))?;
         Some(Wait {
             urgent: self.urgent.id,

@@ -19,6 +19,7 @@ mod bound;
 mod bounds;
 mod build;
 mod cover;
+mod crowd;
 mod dice;
 mod exact;
 mod missing;
@@ -32,15 +33,16 @@ mod trial;
 use super::facts::RunningJob;
 use super::fit::{Demand, Ledger};
 use super::ids::NodeIndex;
+use super::looks::Looks;
 use problem::Problem;
 use smallvec::SmallVec;
 pub use soonest::{Soonest, soonest};
+use trial::Trial;
 pub use trial::compare_totals;
-use trial::{Budget, Trial};
 
-/// Looks at nodes that the exact search may take.
-const EXACT_LOOKS: u64 = 60_000;
-/// With more jobs than this there is no hope that the exact search ends within [`EXACT_LOOKS`].
+/// Looks at nodes that one choice may take, whatever is asked for.
+const LOOKS: u64 = 1_500_000;
+/// With more jobs than this there is no hope that the exact search ends.
 const EXACT_JOBS_MAX: usize = 28;
 
 /// What one way of stopping a job costs, and how soon it has stopped.
@@ -82,12 +84,25 @@ pub fn select(
     demand: &Demand,
     candidates: &[Candidate<'_>],
     wait_weight: f64,
+    looks: &Looks,
 ) -> Option<Selection> {
-    let whole = Problem::new(ledger, demand, candidates, wait_weight)?;
+    looks.with_at_most(LOOKS, || {
+        select_within(ledger, demand, candidates, wait_weight, looks)
+    })
+}
+
+fn select_within(
+    ledger: &Ledger,
+    demand: &Demand,
+    candidates: &[Candidate<'_>],
+    wait_weight: f64,
+    looks: &Looks,
+) -> Option<Selection> {
+    let whole = Problem::new(ledger, demand, candidates, wait_weight, looks)?;
     let mut untouched = Trial::new(&whole);
     let (mut best, mut at_least) = bounds::search(&mut untouched)?;
     if !best.is_within(at_least) && whole.jobs.len() <= EXACT_JOBS_MAX {
-        let (found, ended) = exact::search(&whole, best, &mut Budget::new(EXACT_LOOKS));
+        let (found, ended) = exact::search(&whole, best);
         best = found;
         if ended {
             at_least = best.total;
@@ -100,7 +115,7 @@ pub fn select(
         trial.set(part.place(*origin)?, true);
     }
     spare::give_back(&mut trial, &part.prices(f64::INFINITY));
-    let nodes = demand.choose(trial.offers().collect())?;
+    let nodes = trial.nodes()?;
     let (total_gpu_s, ready_s) = part.total(trial.gone.iter().copied());
     let found = trial.found().victims.into_iter().map(|origin| {
         let origin = origin as usize;
