@@ -50,4 +50,9 @@ impl Looks {
         self.until.set(until);
         done
     }
+
+    /// Does the first of so many works with no more than its share of those that are left.
+    pub fn with_share<T>(&self, of: usize, work: impl FnOnce() -> T) -> T {
+        self.with_at_most(self.left() / of.max(1) as u64, work)
+    }
 }

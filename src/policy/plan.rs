@@ -18,6 +18,11 @@ use super::wait::ends_after;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Looks at nodes that the choice of victims for one job may take, whatever it asks for.
+const LOOKS: u64 = 1_500_000;
+/// The same for finding out until when it would have to wait.
+const WAIT_LOOKS: u64 = 300_000;
+
 /// What is to be done for one urgent job.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
@@ -259,10 +264,14 @@ impl<'a> Case<'a> {
     fn decide(&self, demand: &Demand) -> Outcome {
         let field = self.field();
         let wait_weight = self.settings.urgent.wait_weight;
-        let selection = demand
-            .ways()
-            .filter_map(|way| select(self.ledger, way, &field.candidates, wait_weight, self.looks))
-            .min_by(|a, b| a.total_gpu_s.total_cmp(&b.total_gpu_s));
+        let select = |way| select(self.ledger, way, &field.candidates, wait_weight, self.looks);
+        let selection = self.looks.with_at_most(LOOKS, || {
+            let ways = demand.ways().count();
+            let selections = demand.ways().enumerate();
+            selections
+                .filter_map(|(tried, way)| self.looks.with_share(ways - tried, || select(way)))
+                .min_by(|a, b| a.total_gpu_s.total_cmp(&b.total_gpu_s))
+        });
         let total_gpu_s = selection.as_ref().map(|selection| selection.total_gpu_s);
         if let Some(wait) = self.wait(demand, total_gpu_s) {
             return Outcome::Wait(wait);
@@ -368,10 +377,11 @@ impl<'a> Case<'a> {
         if ending.is_empty() {
             return None;
         }
-        let soonest = demand
-            .ways()
-            .filter_map(|way| soonest(self.ledger, way, &ending, self.looks))
-            .min_by(|a, b| a.after_s.total_cmp(&b.after_s))?;
+        let soonest = self.looks.with_at_most(WAIT_LOOKS, || {
+            let ways = demand.ways();
+            ways.filter_map(|way| soonest(self.ledger, way, &ending, self.looks))
+                .min_by(|a, b| a.after_s.total_cmp(&b.after_s))
+        })?;
         Some(Wait {
             urgent: self.urgent.id,
             until: after(self.facts.now, Seconds(soonest.after_s)),

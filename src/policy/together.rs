@@ -126,8 +126,7 @@ impl Choice<'_> {
                 break;
             }
             // None of them may leave nothing for the others.
-            let each = self.looks.left() / (orders.len() - tried + 1) as u64;
-            self.looks.with_at_most(each, || {
+            self.looks.with_share(orders.len() - tried + 1, || {
                 let set = self.in_turn(self.demands, order, &mut at_least_gpu_s);
                 let set = set.and_then(|set| Some((self.places_without(&set)?, set)));
                 if let Some((places, set)) = set {
@@ -246,10 +245,12 @@ impl Choice<'_> {
                 continue;
             }
             let (origins, left) = self.left(&gone, waited_s);
-            let found: Vec<Selection> = demand
-                .ways()
-                .filter_map(|way| select(&ledger, way, &left, self.wait_weight, self.looks))
-                .collect();
+            let ways = demand.ways().count() * (order.len() - turn);
+            let found = demand.ways().enumerate().filter_map(|(tried, way)| {
+                let select = || select(&ledger, way, &left, self.wait_weight, self.looks);
+                self.looks.with_share(ways - tried, select)
+            });
+            let found: Vec<Selection> = found.collect();
             if turn == 0 {
                 let bounds = found.iter().map(|selection| selection.at_least_gpu_s);
                 *at_least_gpu_s = at_least_gpu_s.max(bounds.fold(f64::INFINITY, f64::min));

@@ -133,3 +133,97 @@ impl PartialEq for Rated {
 }
 
 impl Eq for Rated {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::request::{GresRequest, Request};
+    use crate::policy::resources::GresId;
+
+    const GPU: GresId = GresId(0);
+
+    /// What [`Demand::pick_by_need`] is to find, by rating all offers again for each node.
+    fn by_rating_all(demand: &Demand, mut offers: Vec<(NodeIndex, Amounts)>) -> Option<Vec<NodeIndex>> {
+        let mut open = demand.total.clone();
+        let mut order = Vec::new();
+        while order.len() < demand.max_nodes && !offers.is_empty() {
+            let best = match order.len() < demand.required.len() {
+                true => 0,
+                false => (0..offers.len())
+                    .rev()
+                    .max_by(|a, b| {
+                        let gives = |at: usize| demand.part_of(&open, &offers[at].1);
+                        gives(*a).total_cmp(&gives(*b))
+                    })
+                    .unwrap(),
+            };
+            let taken = offers.remove(best);
+            open.take(&taken.1);
+            order.push(taken);
+        }
+        demand.pick(order.iter())
+    }
+
+    #[test]
+    fn the_heap_takes_the_same_nodes_as_rating_all_offers_again_for_each() {
+        let mut roll: u64 = 1;
+        let mut dice = |below: u64| {
+            roll = roll.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (roll >> 33) % below
+        };
+        let mut found = 0;
+        for _ in 0..500 {
+            let offers: Vec<(NodeIndex, Amounts)> = (0..12)
+                .map(|node| {
+                    let mut offer = Amounts::new(1 + dice(9) as u32, 0);
+                    offer.add_gres(GPU, dice(6));
+                    (NodeIndex(node), offer)
+                })
+                .collect();
+            let demand = Demand::of(&Request {
+                min_nodes: 1,
+                max_nodes: Some(3 + dice(4) as u32),
+                min_cpus: dice(45) as u32,
+                cpus_per_task: 1,
+                required: Vec::from_iter((dice(3) == 0).then_some(NodeIndex(0))),
+                gres: vec![GresRequest {
+                    id: GPU,
+                    per_node: 0,
+                    per_job: 1 + dice(25),
+                    per_task: 0,
+                    cpus_each: 0,
+                    cpus_by_job: false,
+                    memory_each_mib: 0,
+                }],
+                candidates: (0..12).map(NodeIndex).collect(),
+                ..Request::default()
+            });
+            let nodes = demand.pick_by_need(&offers, &Looks::up_to(u64::MAX));
+            found += u32::from(nodes.is_some());
+            assert_eq!(nodes, by_rating_all(&demand, offers));
+        }
+        assert!((100..450).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn to_choose_among_alike_offers_takes_looks_by_their_number_not_by_its_square() {
+        let offers: Vec<(NodeIndex, Amounts)> = (0..2000)
+            .map(|node| {
+                let mut offer = Amounts::new(64, 0);
+                offer.add_gres(GPU, 8);
+                (NodeIndex(node), offer)
+            })
+            .collect();
+        let demand = Demand::of(&Request {
+            min_nodes: 1000,
+            max_nodes: Some(1000),
+            min_cpus: 70_000,
+            cpus_per_task: 1,
+            candidates: (0..2000).map(NodeIndex).collect(),
+            ..Request::default()
+        });
+        let looks = Looks::up_to(u64::MAX);
+        assert_eq!(demand.choose_counted(offers, &looks), None);
+        assert!(looks.taken() < 10_000, "{}", looks.taken());
+    }
+}

@@ -8,12 +8,15 @@
 //! 2. [`promise`]: the nodes that cost least for what they give, a few times as many as are needed. The rest of the work
 //!    is done on those, so that it does not grow with the cluster.
 //! 3. [`build`]: greedily, the deed that buys most per GPU-second.
-//! 4. [`search`]: parts of the set are given up and built anew, as long as the budget lasts.
+//! 4. [`search`]: parts of the set are given up and built anew, as long as the looks last.
 //!    [`bounds`] does 2 to 4 again with bounds on the waiting time, where that may pay.
 //! 5. [`exact`]: where few jobs come into question every set that may be better is tried.
 //! 6. [`spare::give_back`]: whoever is not needed is spared. So Slurm, which picks from exactly these victims, needs all.
 //!
-//! Every stage is bounded by a number of looks at nodes ([`Budget`]), not by a clock: same input, same set.
+//! All stages are charged to one number of looks at nodes ([`Looks`]), not to a clock: same input, same set. A part of it is for
+//! each bound on the waiting time, and of that a part for each beginning of a set. Once they are spent, a set that was begun
+//! is completed without rating anew what can be done, nodes are chosen anew ever more seldom ([`trial::Pace`]), and whoever is
+//! not needed on the nodes that were chosen last is spared ([`crowd`]): that takes a few passes over what is looked at.
 
 mod bound;
 mod bounds;
@@ -40,8 +43,6 @@ pub use soonest::{Soonest, soonest};
 use trial::Trial;
 pub use trial::compare_totals;
 
-/// Looks at nodes that one choice may take, whatever is asked for.
-const LOOKS: u64 = 1_500_000;
 /// With more jobs than this there is no hope that the exact search ends.
 const EXACT_JOBS_MAX: usize = 28;
 
@@ -78,20 +79,9 @@ pub struct Selection {
 
 /// The victims that make `demand` fit into `ledger`, or `None` where no set of `candidates` does.
 ///
-/// `candidates` are in the order of their ids; `wait_weight` is in GPU-seconds per second of waiting.
+/// `candidates` are in the order of their ids; `wait_weight` is in GPU-seconds per second of waiting. Once `looks` are spent,
+/// the best set so far is taken.
 pub fn select(
-    ledger: &Ledger,
-    demand: &Demand,
-    candidates: &[Candidate<'_>],
-    wait_weight: f64,
-    looks: &Looks,
-) -> Option<Selection> {
-    looks.with_at_most(LOOKS, || {
-        select_within(ledger, demand, candidates, wait_weight, looks)
-    })
-}
-
-fn select_within(
     ledger: &Ledger,
     demand: &Demand,
     candidates: &[Candidate<'_>],
@@ -100,7 +90,9 @@ fn select_within(
 ) -> Option<Selection> {
     let whole = Problem::new(ledger, demand, candidates, wait_weight, looks)?;
     let mut untouched = Trial::new(&whole);
-    let (mut best, mut at_least) = bounds::search(&mut untouched)?;
+    // The rest is for seeing in the end that nobody is in the set who is not needed.
+    let most = looks.left() / 8 * 7;
+    let (mut best, mut at_least) = looks.with_at_most(most, || bounds::search(&mut untouched))?;
     if !best.is_within(at_least) && whole.jobs.len() <= EXACT_JOBS_MAX {
         let (found, ended) = exact::search(&whole, best);
         best = found;

@@ -82,6 +82,9 @@ impl<'c, 'a> Standing<'c, 'a> {
 
     /// Whether all fit with the candidate in place `at` back again.
     fn fits(&mut self, at: usize) -> bool {
+        if self.are_too_few() {
+            return false;
+        }
         let looks = self.choice.looks;
         let holdings = &self.choice.candidates[at].job.holdings;
         let mut touched: Vec<usize> = holdings
@@ -97,7 +100,7 @@ impl<'c, 'a> Standing<'c, 'a> {
         if touched.iter().all(still_fits) {
             return true;
         }
-        if looks.are_spent() || self.are_too_few() {
+        if looks.are_spent() {
             return false;
         }
         match places::find(&self.ledger, self.choice.demands, looks) {
