@@ -23,6 +23,9 @@ const LOOKS: u64 = 1_500_000;
 /// The same for finding out until when it would have to wait.
 const WAIT_LOOKS: u64 = 300_000;
 
+/// What it takes to find a running job, to examine it and to tell of it, in looks at nodes.
+const LOOKS_PER_JOB: u64 = 4;
+
 /// What is to be done for one urgent job.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
@@ -173,7 +176,9 @@ fn helpful<'a>(
     patience_over: bool,
 ) -> Vec<Helpful<'a>> {
     // Each is found, examined, and told of.
-    outlook.looks.take(outlook.facts.running.len() as u64);
+    outlook
+        .looks
+        .take(outlook.facts.running.len() as u64 * LOOKS_PER_JOB);
     let jobs = outlook.facts.running.iter().zip(outlook.beliefs());
     let mut helpful: Vec<_> = jobs
         .zip(outlook.ways(patience_over))

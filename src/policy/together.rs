@@ -127,7 +127,9 @@ impl Choice<'_> {
             }
             // None of them may leave nothing for the others.
             self.looks.with_share(orders.len() - tried + 1, || {
-                let set = self.in_turn(self.demands, order, &mut at_least_gpu_s);
+                // As much is for sparing whoever is not needed.
+                let in_turn = || self.in_turn(self.demands, order, &mut at_least_gpu_s);
+                let set = self.looks.with_share(2, in_turn);
                 let set = set.and_then(|set| Some((self.places_without(&set)?, set)));
                 if let Some((places, set)) = set {
                     found_any = true;
@@ -144,14 +146,13 @@ impl Choice<'_> {
         if few && self.try_cheapest(&mut best) && places::are_few(self.demands) {
             at_least_gpu_s = best.as_ref()?.total_gpu_s;
         }
-        let Found {
-            set,
-            total_gpu_s,
-            places,
-        } = best?;
+        let Found { set, places, .. } = best?;
+        // Nobody is spare where the looks for an order did, which is soon seen; else there are some left for that.
+        let (set, places) = self.give_back(set, places);
         let places = self.places_without(&set).unwrap_or(places);
+        let (total_gpu_s, victims) = self.terms(&set);
         let selection = Selection {
-            victims: self.terms(&set).1,
+            victims,
             nodes: places.concat(),
             total_gpu_s,
             at_least_gpu_s: at_least_gpu_s.min(total_gpu_s),

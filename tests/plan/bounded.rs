@@ -19,8 +19,8 @@ use surgent::policy::units::UnixTime;
 
 /// What the search may take, and half as much to end it.
 const LOOKS_MAX: u64 = 1_500_000 * 3 / 2;
-/// The same for a heterogeneous job.
-const HET_LOOKS_MAX: u64 = 6_000_000 * 3 / 2;
+/// A heterogeneous job may take six million; to spare whom it need not ask is soon done on alike nodes.
+const HET_LOOKS_MAX: u64 = 2_500_000;
 
 /// A full cluster of nodes with so many GPUs and CPUs each, shared evenly by `jobs_per_node` jobs.
 fn full(nodes: &[(u32, u32)], jobs_per_node: u32) -> Facts {

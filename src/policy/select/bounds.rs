@@ -22,8 +22,10 @@ const SITES_MANY: usize = 4000;
 /// Looks at nodes that the last search may take, which goes on from the best set.
 const LAST_LOOKS: u64 = 40_000;
 
-/// To find a first set with one bound, or none, no more than this part of all looks is taken.
-const PARTS: u64 = 4;
+/// Without a bound, no more than this part of all looks is taken.
+const FREE_PART: u64 = 2;
+/// With one, no more than this part of all looks.
+const BOUNDED_PART: u64 = 4;
 
 /// The sites in the order of what they promise, at prices without a bound: as they are, and shared.
 struct Orders {
@@ -60,13 +62,13 @@ pub fn search(untouched: &mut Trial<'_, '_>) -> Option<(Found, f64)> {
         plain: Order::new(untouched, &prices),
         shared: Order::new(untouched, &build::shared(whole, &prices)),
     };
-    let each = whole.looks.left() / PARTS;
-    let mut solve = |ready_s, looks, start| {
+    let all = whole.looks.left();
+    let mut solve = |ready_s, part, looks, start| {
         whole
             .looks
-            .with_at_most(each, || solve(untouched, &orders, ready_s, looks, start))
+            .with_at_most(all / part, || solve(untouched, &orders, ready_s, looks, start))
     };
-    let first = solve(f64::INFINITY, FREE_LOOKS, None)?;
+    let first = solve(f64::INFINITY, FREE_PART, FREE_LOOKS, None)?;
     let (mut best, prices_at_least) = (first.found, first.prices_at_least);
     // With more time than the best set takes, nothing is to be gained.
     let taken_s = whole.ready_s(&best);
@@ -103,7 +105,7 @@ pub fn search(untouched: &mut Trial<'_, '_>) -> Option<(Found, f64)> {
             ..interval
         });
         // With less time than one that does not suffice, nothing does.
-        let Some(solved) = solve(bounds[middle], BOUNDED_LOOKS, None) else {
+        let Some(solved) = solve(bounds[middle], BOUNDED_PART, BOUNDED_LOOKS, None) else {
             continue;
         };
         at_least = at_least.min(solved.prices_at_least + waiting(middle));
@@ -124,7 +126,7 @@ pub fn search(untouched: &mut Trial<'_, '_>) -> Option<(Found, f64)> {
     }
     if !best.is_within(at_least)
         && !whole.looks.are_spent()
-        && let Some(last) = solve(whole.ready_s(&best), LAST_LOOKS, Some(&best))
+        && let Some(last) = solve(whole.ready_s(&best), BOUNDED_PART, LAST_LOOKS, Some(&best))
         && last.found.beats(&best)
     {
         best = last.found;

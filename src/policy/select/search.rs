@@ -184,8 +184,8 @@ impl<'p, 'a> Search<'p, 'a> {
             }
             in_vain = if self.round() { 0 } else { in_vain + 1 };
             // What is copied for each round, whatever is looked at in it.
-            let copied = problem.sites.len() / 8 + problem.jobs.len() / 256 + self.trial.gone.len() / 4;
-            problem.looks.take(16 + copied as u64);
+            let copied = problem.sites.len() / 16 + problem.jobs.len() / 512 + self.trial.gone.len() / 8;
+            problem.looks.take(copied.max(16) as u64);
         }
     }
 

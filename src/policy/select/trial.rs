@@ -45,7 +45,7 @@ impl Found {
 }
 
 /// Jobs on a node that are compared with those to be gone in the time that one look takes.
-const PAIRS_PER_LOOK: usize = 64;
+const PAIRS_PER_LOOK: usize = 512;
 
 /// What is known without choosing nodes anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

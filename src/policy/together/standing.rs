@@ -6,6 +6,8 @@ use super::{Choice, Set};
 use crate::policy::fit::{Demand, Ledger};
 use crate::policy::ids::NodeIndex;
 use crate::policy::places::{self, Places};
+use crate::policy::resources::Amounts;
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// Most often it shows on the nodes that somebody is on whether he is needed, without looking at all others.
@@ -21,10 +23,23 @@ pub struct Standing<'c, 'a> {
     there: Vec<Demand>,
     /// Whose node it is.
     owners: BTreeMap<NodeIndex, usize>,
-    /// The components that each node is of use to.
-    usable: BTreeMap<NodeIndex, Vec<usize>>,
+    /// The nodes that are of use to any component.
+    usable: BTreeMap<NodeIndex, Use>,
     /// How many nodes are of use to each component.
     counts: Vec<usize>,
+    /// What all nodes give at most.
+    given: Amounts,
+    /// What all components want together.
+    wanted: Amounts,
+}
+
+/// What a node is of use for.
+#[derive(Default)]
+struct Use {
+    /// To whom.
+    components: Vec<usize>,
+    /// What it gives to whichever of them it gives most of each.
+    most: Amounts,
 }
 
 impl<'c, 'a> Standing<'c, 'a> {
@@ -39,6 +54,11 @@ impl<'c, 'a> Standing<'c, 'a> {
             owners: BTreeMap::new(),
             usable: BTreeMap::new(),
             counts: vec![0; choice.demands.len()],
+            given: Amounts::default(),
+            wanted: choice.demands.iter().fold(Amounts::default(), |mut all, demand| {
+                all.add(&least_total(demand));
+                all
+            }),
         };
         let demands = choice.demands.iter().flat_map(Demand::ways);
         let mut nodes: Vec<NodeIndex> = demands
@@ -112,8 +132,12 @@ impl<'c, 'a> Standing<'c, 'a> {
         }
     }
 
-    /// Whether there are fewer nodes than the components want, each by itself or all together.
+    /// Whether there are fewer nodes than the components want, each by itself or all together, or these give less than all
+    /// want together.
     fn are_too_few(&self) -> bool {
+        if !self.given.covers(&self.wanted) {
+            return true;
+        }
         let wanted = self.choice.demands.iter().map(least_nodes);
         let each = wanted
             .clone()
@@ -154,26 +178,40 @@ impl<'c, 'a> Standing<'c, 'a> {
     /// Sees whom a node is of use to now.
     fn look(&mut self, node: NodeIndex) {
         self.choice.looks.take(self.choice.demands.len() as u64);
-        for component in self.usable.remove(&node).unwrap_or_default() {
+        let before = self.usable.remove(&node).unwrap_or_default();
+        for component in before.components {
             self.counts[component] -= 1;
         }
-        let helps = |demand: &Demand| {
-            demand.ways().any(|way| {
-                way.candidates.binary_search(&node).is_ok() && self.ledger.offer(node, way).is_some()
-            })
-        };
-        let demands = self.choice.demands.iter().enumerate();
-        let of_use: Vec<usize> = demands
-            .filter(|(_, demand)| helps(demand))
-            .map(|(component, _)| component)
-            .collect();
-        for component in &of_use {
-            self.counts[*component] += 1;
+        self.given.take(&before.most);
+        let mut of_use = Use::default();
+        for (component, demand) in self.choice.demands.iter().enumerate() {
+            let ways = demand
+                .ways()
+                .filter(|way| way.candidates.binary_search(&node).is_ok());
+            let offers: SmallVec<[Amounts; 2]> =
+                ways.filter_map(|way| self.ledger.offer(node, way)).collect();
+            if !offers.is_empty() {
+                of_use.components.push(component);
+                self.counts[component] += 1;
+            }
+            for offer in &offers {
+                of_use.most.raise_to(offer);
+            }
         }
-        if !of_use.is_empty() {
+        if !of_use.components.is_empty() {
+            self.given.add(&of_use.most);
             self.usable.insert(node, of_use);
         }
     }
+}
+
+/// What a component wants in total in whatever way.
+fn least_total(demand: &Demand) -> Amounts {
+    let mut least = demand.total.clone();
+    for way in demand.ways() {
+        least.lower_to(&way.total);
+    }
+    least
 }
 
 /// The nodes that a component needs in whatever way.
