@@ -7,6 +7,7 @@ mod admissions;
 mod allocations;
 mod cluster;
 mod comments;
+mod demands;
 mod plans;
 mod replays;
 mod shown;
@@ -24,11 +25,12 @@ fn main() {
         .skip(1)
         .filter(|name| !name.starts_with("--"))
         .collect();
-    let figures: [(&str, fn()); 6] = [
+    let figures: [(&str, fn()); 7] = [
         ("comments", comments::comments),
         ("submissions", submissions::submissions),
         ("admissions", admissions::admissions),
         ("plans", plans::plans),
+        ("demands", demands::demands),
         ("shown", shown::shown),
         ("replays", replays::replays),
     ];

@@ -17,9 +17,10 @@ use crate::policy::book::Book;
 use crate::policy::facts::{Facts, Hindrance, WaitingJob};
 use crate::policy::ids::{JobId, NodeIndex};
 use crate::policy::party::Party;
+use crate::policy::round::Round;
 use crate::policy::settings::{Mode, Settings};
 use crate::policy::snapshot::VERSION;
-use crate::policy::step::step_and_tell;
+use crate::policy::step::step_within;
 use options::Submission;
 use question::{AsIf, Question};
 use serde::Serialize;
@@ -175,7 +176,9 @@ fn verdicts(mut facts: Facts, mut book: Book, mut settings: Settings, id: JobId)
         settings.mode = Mode::Shadow;
     }
     let mut verdicts = Vec::new();
-    step_and_tell(&mut book, &facts, &settings, &mut |decision| {
+    // Whoever asks does not wait for the next turns.
+    book.round = Round::default();
+    step_within(u64::MAX, &mut book, &facts, &settings, &mut |decision| {
         if decision.urgent == id {
             verdicts.push(Verdict::Decided(decision.outcome.clone()));
         }

@@ -10,6 +10,7 @@ use super::facts::{Facts, RunningJob};
 use super::ids::{JobId, NodeIndex};
 use super::record::Stop;
 use super::request::Request;
+use super::round::Round;
 use super::stake::Stake;
 use super::stops::RecentStops;
 use super::tries::Tries;
@@ -45,6 +46,9 @@ pub struct Book {
     /// What went out a moment ago.
     #[serde(skip)]
     pub tries: Tries,
+    /// Who has been planned for since the head of the queue was begun with, where that takes more than one turn.
+    #[serde(skip)]
+    pub round: Round,
 }
 
 impl Book {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What a job needs of a node, and of several together.
 
-mod choose;
-
 use super::ids::{NodeIndex, UserId};
 use super::request::{Choice, Counted, MemoryRequest, Request};
 use super::resources::{Amounts, GresId};
 use smallvec::SmallVec;
+
+mod choose;
 
 /// A [`Request`] worked out into what each node and all nodes together must give.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct Demand {
     pub whole_node: bool,
     /// Nodes that it may use, sorted.
     pub candidates: Vec<NodeIndex>,
-    /// Nodes that it must have.
+    /// Nodes that it must have, sorted.
     pub required: Vec<NodeIndex>,
     /// Whose it is; `None` where that does not matter.
     pub(super) user: Option<UserId>,
@@ -206,6 +206,9 @@ impl Demand {
         let kinds = kinds(&choice.counted, request, &mut total);
         let mut candidates = choice.nodes.clone();
         candidates.sort_unstable();
+        let mut required = request.required.clone();
+        required.sort_unstable();
+        required.dedup();
         Self {
             min_nodes: min_nodes as usize,
             max_nodes: max_nodes.map_or(usize::MAX, |most| most as usize),
@@ -214,7 +217,7 @@ impl Demand {
             memory,
             whole_node: request.whole_node || choice.whole_node,
             candidates,
-            required: request.required.clone(),
+            required,
             user: request.user,
             user_node: request.user_node || choice.user_node,
             in_reservation: request.in_reservation,

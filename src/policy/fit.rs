@@ -7,6 +7,7 @@
 pub use super::demand::Demand;
 use super::facts::{Availability, Facts, MemoryRequest, Node, RunningJob};
 use super::ids::{JobId, NodeIndex, UserId};
+use super::looks::Looks;
 use super::resources::Amounts;
 
 /// What each usable node has free, and who is on it.
@@ -105,9 +106,7 @@ impl Ledger {
     /// Gives back all that `job` holds.
     pub fn release(&mut self, job: &RunningJob) {
         for holding in &job.holdings {
-            if let Some(slot) = self.slot_mut(holding.node) {
-                slot.release(job.id, &holding.amounts);
-            }
+            self.release_on(holding.node, job.id, &holding.amounts);
         }
     }
 
@@ -177,14 +176,39 @@ impl Ledger {
 
     /// A set of nodes on which `demand` fits as things are, in whatever way, or `None`.
     pub fn fits(&self, demand: &Demand) -> Option<Vec<NodeIndex>> {
+        self.fits_counted(demand, &Looks::up_to(u64::MAX))
+    }
+
+    /// The same; what it takes is charged to `looks`.
+    pub(super) fn fits_counted(&self, demand: &Demand, looks: &Looks) -> Option<Vec<NodeIndex>> {
         demand.ways().find_map(|way| {
+            looks.take(way.candidates.len() as u64);
             let offers = way
                 .candidates
                 .iter()
                 .filter_map(|&node| Some((node, self.offer(node, way)?)))
                 .collect();
-            way.choose(offers)
+            way.choose_counted(offers, looks)
         })
+    }
+
+    /// Makes `node` what it is in `other`, which has the same nodes.
+    pub(super) fn restore(&mut self, node: NodeIndex, other: &Self) {
+        if let Some((slot, known)) = self.position(node).zip(other.slot(node)) {
+            self.slots[slot] = known.clone();
+        }
+    }
+
+    /// Gives back what a job holds on one node.
+    pub(super) fn release_on(&mut self, node: NodeIndex, job: JobId, held: &Amounts) {
+        if let Some(slot) = self.slot_mut(node) {
+            slot.release(job, held);
+        }
+    }
+
+    /// How many nodes there are.
+    pub(super) fn size(&self) -> usize {
+        self.slots.len()
     }
 
     fn occupy(&mut self, node: NodeIndex, share: &Share<'_>) {

@@ -5,6 +5,7 @@ use super::belief::{Belief, believe_all};
 use super::cost::{Cost, Rates, typical_save_age};
 use super::eligibility::{Refusal, SaveWay, examine, save_ways};
 use super::facts::Facts;
+use super::looks::Looks;
 use super::settings::Settings;
 use smallvec::SmallVec;
 use std::cell::OnceCell;
@@ -26,6 +27,10 @@ pub struct Outlook<'a> {
     pub facts: &'a Facts,
     /// The site's settings.
     pub settings: &'a Settings,
+    /// What these plans take together.
+    pub looks: Looks,
+    /// Once they have taken so many, whoever has not been planned for has to wait for another moment.
+    looks_max: u64,
     beliefs: OnceCell<Vec<Belief>>,
     /// While jobs may not be stopped unsaved, and once they may.
     ways: [OnceCell<Vec<Result<PricedWays, Refusal>>>; 2],
@@ -37,9 +42,21 @@ impl<'a> Outlook<'a> {
         Self {
             facts,
             settings,
+            looks: Looks::up_to(u64::MAX),
+            looks_max: u64::MAX,
             beliefs: OnceCell::new(),
             ways: Default::default(),
         }
+    }
+
+    /// The same for so many plans as take `looks_max`.
+    pub fn up_to(self, looks_max: u64) -> Self {
+        Self { looks_max, ..self }
+    }
+
+    /// Whether the others have to wait for another moment.
+    pub fn is_exhausted(&self) -> bool {
+        self.looks.taken() >= self.looks_max
     }
 
     /// What is believed of each running job, in the order of the facts.

@@ -4,6 +4,7 @@
 use super::facts::{Facts, Hindrance, PlaceInQueue, WaitingJob};
 use super::fit::{Demand, Ledger};
 use super::ids::{JobId, NodeIndex};
+use super::looks::Looks;
 use super::outlook::Outlook;
 use super::places::{self, Places};
 use super::plan::{Constraints, Outcome, plan_within};
@@ -171,6 +172,6 @@ impl<'a> Party<'a> {
 fn place_all(demands: &[Demand], ledger: &Ledger) -> Option<Places> {
     match demands {
         [demand] => Some(vec![ledger.fits(demand)?]),
-        demands => places::find(ledger, &places::apart(demands)),
+        demands => places::find(ledger, &places::apart(demands), &Looks::up_to(u64::MAX)),
     }
 }

@@ -4,6 +4,7 @@
 use super::demand::Missing;
 use super::fit::{Demand, Ledger};
 use super::ids::NodeIndex;
+use super::looks::Looks;
 use super::resources::Amounts;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -78,22 +79,33 @@ fn nodes<'a>(demands: impl Iterator<Item = &'a Demand>) -> BTreeSet<NodeIndex> {
 /// Nodes on which all `demands` fit as things are. These are [`apart`].
 ///
 /// The orders are tried first; on few nodes, every way of sharing them out then is. So there, `None` means that there is
-/// none, as long as the steps last.
-pub fn find(ledger: &Ledger, demands: &[Demand]) -> Option<Places> {
-    if demands.iter().any(|demand| ledger.fits(demand).is_none()) {
+/// none, as long as the steps and `looks` last.
+pub fn find(ledger: &Ledger, demands: &[Demand], looks: &Looks) -> Option<Places> {
+    if demands
+        .iter()
+        .any(|demand| ledger.fits_counted(demand, looks).is_none())
+    {
         return None;
     }
-    orders(demands)
+    let mut orders = orders(demands);
+    if looks.are_spent() {
+        orders.truncate(1);
+    }
+    orders
         .iter()
-        .find_map(|order| in_turn(ledger, demands, order))
-        .or_else(|| split(ledger, demands))
+        .find_map(|order| in_turn(ledger, demands, order, looks))
+        .or_else(|| match looks.are_spent() {
+            true => None,
+            false => split(ledger, demands, looks),
+        })
 }
 
-fn in_turn(ledger: &Ledger, demands: &[Demand], order: &[usize]) -> Option<Places> {
+fn in_turn(ledger: &Ledger, demands: &[Demand], order: &[usize], looks: &Looks) -> Option<Places> {
     let mut taken = BTreeSet::new();
     let mut places = vec![Vec::new(); demands.len()];
     for &at in order {
-        let nodes = ledger.fits(&demands[at].on(|node| !taken.contains(&node)))?;
+        let demand = demands[at].on(|node| !taken.contains(&node));
+        let nodes = ledger.fits_counted(&demand, looks)?;
         taken.extend(nodes.iter().copied());
         places[at] = nodes;
     }
@@ -101,7 +113,7 @@ fn in_turn(ledger: &Ledger, demands: &[Demand], order: &[usize]) -> Option<Place
 }
 
 /// The same by trying for each node whose it is.
-fn split(ledger: &Ledger, demands: &[Demand]) -> Option<Places> {
+fn split(ledger: &Ledger, demands: &[Demand], looks: &Looks) -> Option<Places> {
     let ways: Vec<Vec<&Demand>> = demands.iter().map(|demand| demand.ways().collect()).collect();
     let combinations: usize = ways.iter().map(Vec::len).product();
     (0..combinations.min(SPLIT_WAYS_MAX)).find_map(|mut number| {
@@ -110,7 +122,7 @@ fn split(ledger: &Ledger, demands: &[Demand]) -> Option<Places> {
             one_each.push(ways[number % ways.len()]);
             number /= ways.len();
         }
-        Split::new(ledger, &one_each)?.find()
+        Split::new(ledger, &one_each, looks)?.find()
     })
 }
 
@@ -127,6 +139,7 @@ struct Split<'a> {
     /// What the sites from each place on offer together to each component, and how many do.
     ahead: Vec<Vec<(Amounts, usize)>>,
     steps: u32,
+    looks: &'a Looks,
 }
 
 /// What a component has got.
@@ -137,7 +150,7 @@ struct Got {
 }
 
 impl<'a> Split<'a> {
-    fn new(ledger: &Ledger, demands: &'a [&'a Demand]) -> Option<Self> {
+    fn new(ledger: &Ledger, demands: &'a [&'a Demand], looks: &'a Looks) -> Option<Self> {
         let mut sites: Vec<Site> = Vec::new();
         for node in nodes(demands.iter().copied()) {
             let offer = |demand: &&Demand| {
@@ -168,6 +181,7 @@ impl<'a> Split<'a> {
             sites,
             ahead,
             steps: SPLIT_STEPS,
+            looks,
         })
     }
 
@@ -180,6 +194,7 @@ impl<'a> Split<'a> {
     /// Gives away the sites from place `at` on; whether all components have enough then.
     fn give(&mut self, at: usize, got: &mut [Got]) -> bool {
         self.steps = self.steps.saturating_sub(1);
+        self.looks.take(1);
         let demands = self.demands;
         let lacks: Vec<bool> = demands
             .iter()
@@ -192,7 +207,7 @@ impl<'a> Split<'a> {
         if !lacks.contains(&true) {
             return true;
         }
-        if self.steps == 0 || at == self.sites.len() || self.is_hopeless(at, got) {
+        if self.steps == 0 || self.looks.are_spent() || at == self.sites.len() || self.is_hopeless(at, got) {
             return false;
         }
         let node = self.sites[at].node;

@@ -8,6 +8,7 @@ use super::eligibility::{Refusal, SaveWay};
 use super::facts::{Facts, RunningJob, WaitingJob};
 use super::fit::{Demand, Ledger};
 use super::ids::{JobId, NodeIndex};
+use super::looks::Looks;
 use super::outlook::{Outlook, PricedWays};
 use super::places::Places;
 use super::select::{Candidate, Selection, Terms, select, soonest};
@@ -16,6 +17,14 @@ use super::units::{Seconds, UnixTime};
 use super::wait::ends_after;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Looks at nodes that the choice of victims for one job may take, whatever it asks for.
+const LOOKS: u64 = 1_500_000;
+/// The same for finding out until when it would have to wait.
+const WAIT_LOOKS: u64 = 300_000;
+
+/// What it takes to find a running job, to examine it and to tell of it, in looks at nodes.
+const LOOKS_PER_JOB: u64 = 4;
 
 /// What is to be done for one urgent job.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -146,7 +155,7 @@ pub fn plan_within(
     constraints: &Constraints,
 ) -> Outcome {
     let demand = Demand::of(&urgent.request);
-    if let Some(nodes) = ledger.fits(&demand) {
+    if let Some(nodes) = ledger.fits_counted(&demand, &outlook.looks) {
         return Outcome::Fits { nodes };
     }
     let may_use = |node| demand.may_use(node);
@@ -166,6 +175,10 @@ fn helpful<'a>(
     may_use: impl Fn(NodeIndex) -> bool,
     patience_over: bool,
 ) -> Vec<Helpful<'a>> {
+    // Each is found, examined, and told of.
+    outlook
+        .looks
+        .take(outlook.facts.running.len() as u64 * LOOKS_PER_JOB);
     let jobs = outlook.facts.running.iter().zip(outlook.beliefs());
     let mut helpful: Vec<_> = jobs
         .zip(outlook.ways(patience_over))
@@ -186,6 +199,7 @@ pub(super) struct Case<'a> {
     urgent: &'a WaitingJob,
     constraints: &'a Constraints,
     settings: &'a Settings,
+    looks: &'a Looks,
     helpful: Vec<Helpful<'a>>,
 }
 
@@ -220,6 +234,7 @@ impl<'a> Case<'a> {
             urgent,
             constraints,
             settings: outlook.settings,
+            looks: &outlook.looks,
             helpful: helpful(outlook, may_use, constraints.patience_over),
         }
     }
@@ -254,10 +269,14 @@ impl<'a> Case<'a> {
     fn decide(&self, demand: &Demand) -> Outcome {
         let field = self.field();
         let wait_weight = self.settings.urgent.wait_weight;
-        let selection = demand
-            .ways()
-            .filter_map(|way| select(self.ledger, way, &field.candidates, wait_weight))
-            .min_by(|a, b| a.total_gpu_s.total_cmp(&b.total_gpu_s));
+        let select = |way| select(self.ledger, way, &field.candidates, wait_weight, self.looks);
+        let selection = self.looks.with_at_most(LOOKS, || {
+            let ways = demand.ways().count();
+            let selections = demand.ways().enumerate();
+            selections
+                .filter_map(|(tried, way)| self.looks.with_share(ways - tried, || select(way)))
+                .min_by(|a, b| a.total_gpu_s.total_cmp(&b.total_gpu_s))
+        });
         let total_gpu_s = selection.as_ref().map(|selection| selection.total_gpu_s);
         if let Some(wait) = self.wait(demand, total_gpu_s) {
             return Outcome::Wait(wait);
@@ -363,10 +382,11 @@ impl<'a> Case<'a> {
         if ending.is_empty() {
             return None;
         }
-        let soonest = demand
-            .ways()
-            .filter_map(|way| soonest(self.ledger, way, &ending))
-            .min_by(|a, b| a.after_s.total_cmp(&b.after_s))?;
+        let soonest = self.looks.with_at_most(WAIT_LOOKS, || {
+            let ways = demand.ways();
+            ways.filter_map(|way| soonest(self.ledger, way, &ending, self.looks))
+                .min_by(|a, b| a.after_s.total_cmp(&b.after_s))
+        })?;
         Some(Wait {
             urgent: self.urgent.id,
             until: after(self.facts.now, Seconds(soonest.after_s)),

@@ -147,6 +147,26 @@ impl Amounts {
         self.gres.retain(|entry| entry.1 > 0);
     }
 
+    /// Makes each amount no less than that of `other`.
+    pub fn raise_to(&mut self, other: &Self) {
+        self.cpus = self.cpus.max(other.cpus);
+        self.memory_mib = self.memory_mib.max(other.memory_mib);
+        for &(id, count) in &other.gres {
+            let have = self.gres(id);
+            self.add_gres(id, count.saturating_sub(have));
+        }
+    }
+
+    /// Makes each amount no more than that of `other`.
+    pub fn lower_to(&mut self, other: &Self) {
+        self.cpus = self.cpus.min(other.cpus);
+        self.memory_mib = self.memory_mib.min(other.memory_mib);
+        for entry in &mut self.gres {
+            entry.1 = entry.1.min(other.gres(entry.0));
+        }
+        self.gres.retain(|entry| entry.1 > 0);
+    }
+
     /// Whether `need` is within these amounts.
     pub fn covers(&self, need: &Self) -> bool {
         self.cpus >= need.cpus

@@ -21,6 +21,7 @@ use super::outlook::Outlook;
 use super::party::Party;
 use super::plan::{Constraints, Outcome, Plan};
 use super::queue;
+use super::round::{Round, Standstill};
 use super::settings::{Mode, Settings};
 use super::turn::{self, Turn};
 use super::units::{Seconds, UnixTime};
@@ -35,6 +36,9 @@ const PROMOTE_EVERY_S: Seconds = Seconds(60.0);
 /// An urgent job that Slurm leaves waiting although it fits: from then on, nudges are as rare as this.
 const NUDGE_SELDOM_EVERY_S: Seconds = Seconds(30.0);
 
+/// Urgent jobs are planned for in one step until that has taken so many looks at nodes: half a second to one and a half.
+const LOOKS_MAX: u64 = 3_000_000;
+
 /// Takes one step.
 pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> {
     step_and_tell(book, facts, settings, &mut |_| {})
@@ -42,6 +46,17 @@ pub fn step(book: &mut Book, facts: &Facts, settings: &Settings) -> Vec<Action> 
 
 /// Takes one step, and tells `listener` of each plan that was asked for.
 pub fn step_and_tell(
+    book: &mut Book,
+    facts: &Facts,
+    settings: &Settings,
+    listener: &mut Listener<'_>,
+) -> Vec<Action> {
+    step_within(LOOKS_MAX, book, facts, settings, listener)
+}
+
+/// The same where urgent jobs are planned for until that has taken `looks_max` looks at nodes, the others in the next steps.
+pub fn step_within(
+    looks_max: u64,
     book: &mut Book,
     facts: &Facts,
     settings: &Settings,
@@ -60,7 +75,7 @@ pub fn step_and_tell(
         }
     }
 
-    let outlook = Outlook::new(facts, settings);
+    let outlook = Outlook::new(facts, settings).up_to(looks_max);
     let parties = Party::all(facts);
     let mut ledger = Ledger::of(facts);
     wind_up_served(book, facts, &mut actions);
@@ -219,7 +234,8 @@ fn is_over(campaign: &Campaign, parties: &[Party<'_>], now: UnixTime) -> bool {
     }
 }
 
-/// Looks after the urgent jobs for which nobody makes way yet.
+/// Looks after the urgent jobs for which nobody makes way yet: as many as there are looks for, but always the first one, and one
+/// more than in the step before.
 fn begin(
     book: &mut Book,
     outlook: &Outlook<'_>,
@@ -247,6 +263,8 @@ fn begin(
     let mut barred = claimed(&book.campaigns, None);
     let mut hopeless = None;
     let mut previous = None;
+    let mut tried = book.round.take();
+    let (mut is_first, mut has_gone_on, mut left_over) = (true, false, false);
     for urgent in waiting {
         let id = urgent.id();
         // One task of an array is like the other.
@@ -257,12 +275,31 @@ fn begin(
             hurry(book, urgent, facts, settings, actions);
             continue;
         }
+        let set_aside_before = free.take(id);
+        let mut is_new = false;
+        if set_aside_before.is_none() {
+            let head = std::mem::take(&mut is_first);
+            let known = tried.next_of(id);
+            is_new = known.is_none();
+            // Whoever fits meanwhile is not to wait for the next round.
+            if let Some(known) = known.filter(|_| !head && urgent.place(ledger).is_none()) {
+                hopeless = known.is_hopeless().then_some(id);
+                barred.extend(known.for_jobs.iter().map(|job| (*job, Refusal::Claimed)));
+                set_aside(ledger, facts, urgent, known.for_jobs.iter(), &known.places);
+                book.round.note(id, known);
+                continue;
+            }
+            // Nobody behind who is left over is planned for: he would be given what is the other's.
+            left_over |= is_new && has_gone_on && outlook.is_exhausted();
+            if left_over {
+                continue;
+            }
+        }
         let constraints = Constraints {
             barred: std::mem::take(&mut barred),
             patience_over: facts.now - urgent.submit() > settings.urgent.patience_s,
             ..Constraints::default()
         };
-        let set_aside_before = free.take(id);
         let outcome = match &set_aside_before {
             Some(places) => Outcome::Fits {
                 nodes: places.concat(),
@@ -276,6 +313,7 @@ fn begin(
         barred = constraints.barred;
         if !matches!(outcome, Outcome::Fits { .. }) {
             book.fitting.remove(&id);
+            has_gone_on |= is_new;
         }
         let sentence = match &outcome {
             Outcome::Fits { .. } => None,
@@ -305,20 +343,31 @@ fn begin(
             Outcome::Wait(wait) => {
                 // What it waits for is not there for others, and nobody else may stop those jobs.
                 barred.extend(wait.for_jobs.iter().map(|job| (*job, Refusal::Claimed)));
-                let places = [wait.nodes.clone()];
+                let places = vec![wait.nodes.clone()];
                 set_aside(ledger, facts, urgent, wait.for_jobs.iter(), &places);
+                let standstill = Standstill::until(wait.for_jobs.iter().copied(), places);
+                book.round.note(id, standstill);
             }
-            Outcome::NoSet { .. } => hopeless = Some(id),
+            Outcome::NoSet { .. } => {
+                hopeless = Some(id);
+                book.round.note(id, Standstill::hopeless());
+            }
             Outcome::Stop(plan) => {
                 let victims = plan.victims.iter().map(|victim| &victim.job);
-                set_aside(ledger, facts, urgent, victims, &plan.places());
+                set_aside(ledger, facts, urgent, victims.clone(), &plan.places());
                 if settings.mode == Mode::On {
                     let campaign = carry_out(plan, facts, actions);
                     barred.extend(campaign.victims.iter().map(|asked| (asked.job, Refusal::Claimed)));
                     book.campaigns.push(campaign);
+                } else {
+                    let standstill = Standstill::until(victims.copied(), plan.places());
+                    book.round.note(id, standstill);
                 }
             }
         }
+    }
+    if !left_over {
+        book.round = Round::default();
     }
 }
 

@@ -9,17 +9,26 @@
 use super::facts::WaitingJob;
 use super::fit::{Demand, Ledger};
 use super::ids::NodeIndex;
+use super::looks::Looks;
 use super::outlook::Outlook;
 use super::places::{self, Places};
 use super::plan::{Case, ComponentPlace, Constraints, Outcome, Plan};
+use super::resources::Amounts;
 use super::select::{Candidate, Selection, Terms, compare_totals, select};
+use standing::Standing;
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+mod standing;
 
 /// With more jobs than this that may be stopped, not all sets are tried.
 const EXACT_JOBS_MAX: usize = 28;
 /// So many sets are tried at most.
 const EXACT_SETS_MAX: usize = 2000;
+/// Looks at nodes that the plan for one job may take.
+const LOOKS: u64 = 6_000_000;
+/// Nodes that are copied in the time that one look takes.
+const COPIES_PER_LOOK: usize = 4;
 
 /// Decides what to do for the heterogeneous job of `components` (by offset), given what `ledger` says is free.
 pub fn plan(
@@ -30,7 +39,21 @@ pub fn plan(
 ) -> Outcome {
     let demands: Vec<Demand> = components.iter().map(|job| Demand::of(&job.request)).collect();
     let demands = places::apart(&demands);
-    if let Some(places) = places::find(ledger, &demands) {
+    let looks = &outlook.looks;
+    looks.with_at_most(LOOKS, || {
+        plan_within(outlook, ledger, components, &demands, constraints)
+    })
+}
+
+/// The same within what looks are left.
+fn plan_within(
+    outlook: &Outlook<'_>,
+    ledger: &Ledger,
+    components: &[&WaitingJob],
+    demands: &[Demand],
+    constraints: &Constraints,
+) -> Outcome {
+    if let Some(places) = places::find(ledger, demands, &outlook.looks) {
         return Outcome::Fits {
             nodes: places.concat(),
         };
@@ -38,12 +61,20 @@ pub fn plan(
     let may_use = |node| demands.iter().any(|demand| demand.may_use(node));
     let case = Case::new(outlook, ledger, components[0], constraints, may_use);
     let field = case.field();
-    let choice = Choice {
+    let mut choice = Choice {
         ledger,
-        demands: &demands,
+        demands,
         candidates: &field.candidates,
+        holders: BTreeMap::new(),
         wait_weight: outlook.settings.urgent.wait_weight,
+        looks: &outlook.looks,
     };
+    for (at, candidate) in field.candidates.iter().enumerate() {
+        for holding in &candidate.job.holdings {
+            let here = choice.holders.entry(holding.node).or_default();
+            here.push((at, &holding.amounts));
+        }
+    }
     match choice.best() {
         Some((selection, places)) => Outcome::Stop(Plan {
             components: components
@@ -64,37 +95,64 @@ struct Choice<'a> {
     ledger: &'a Ledger,
     demands: &'a [Demand],
     candidates: &'a [Candidate<'a>],
+    /// Who of them holds what on each node.
+    holders: BTreeMap<NodeIndex, Vec<(usize, &'a Amounts)>>,
     wait_weight: f64,
+    looks: &'a Looks,
 }
 
 /// A set, as places among the candidates, in order.
 type Set = BTreeSet<usize>;
 
+/// A set after whose leaving all components fit.
+struct Found {
+    set: Set,
+    total_gpu_s: f64,
+    /// Where they fit.
+    places: Places,
+}
+
 impl Choice<'_> {
     fn best(&self) -> Option<(Selection, Places)> {
         let everybody: Set = (0..self.candidates.len()).collect();
         // Most often, where there is no set, this alone shows it.
-        let at_all = places::find(&self.without(&everybody), self.demands)?;
+        let at_all = self.places_without(&everybody)?;
         let mut at_least_gpu_s: f64 = 0.0;
-        let mut best: Option<(f64, Set)> = None;
-        let mut sets: Vec<Set> = places::orders(self.demands)
-            .iter()
-            .filter_map(|order| self.in_turn(self.demands, order, &mut at_least_gpu_s))
-            .collect();
-        if sets.is_empty() {
-            sets.extend(self.on_places(&at_all));
+        let mut best: Option<Found> = None;
+        let orders = places::orders(self.demands);
+        let mut found_any = false;
+        for (tried, order) in orders.iter().enumerate() {
+            if found_any && self.looks.are_spent() {
+                break;
+            }
+            // None of them may leave nothing for the others.
+            self.looks.with_share(orders.len() - tried + 1, || {
+                // As much is for sparing whoever is not needed.
+                let in_turn = || self.in_turn(self.demands, order, &mut at_least_gpu_s);
+                let set = self.looks.with_share(2, in_turn);
+                let set = set.and_then(|set| Some((self.places_without(&set)?, set)));
+                if let Some((places, set)) = set {
+                    found_any = true;
+                    self.keep_better(&mut best, set, places);
+                }
+            });
         }
-        for set in sets {
-            self.keep_better(&mut best, self.give_back(set));
+        if !found_any {
+            let set = self.on_places(&at_all).unwrap_or(everybody);
+            let places = self.places_without(&set).unwrap_or(at_all);
+            self.keep_better(&mut best, set, places);
         }
         let few = self.candidates.len() <= EXACT_JOBS_MAX;
         if few && self.try_cheapest(&mut best) && places::are_few(self.demands) {
-            at_least_gpu_s = best.as_ref()?.0;
+            at_least_gpu_s = best.as_ref()?.total_gpu_s;
         }
-        let (total_gpu_s, set) = best?;
-        let places = places::find(&self.without(&set), self.demands)?;
+        let Found { set, places, .. } = best?;
+        // Nobody is spare where the looks for an order did, which is soon seen; else there are some left for that.
+        let (set, places) = self.give_back(set, places);
+        let places = self.places_without(&set).unwrap_or(places);
+        let (total_gpu_s, victims) = self.terms(&set);
         let selection = Selection {
-            victims: self.terms(&set).1,
+            victims,
             nodes: places.concat(),
             total_gpu_s,
             at_least_gpu_s: at_least_gpu_s.min(total_gpu_s),
@@ -102,22 +160,28 @@ impl Choice<'_> {
         Some((selection, places))
     }
 
-    fn keep_better(&self, best: &mut Option<(f64, Set)>, set: Set) {
-        let (total, _) = self.terms(&set);
+    /// Keeps `set`, without whom all fit on `places`, less those who are not needed, if it is better than `best`.
+    fn keep_better(&self, best: &mut Option<Found>, set: Set, places: Places) {
+        let (set, places) = self.give_back(set, places);
+        let (total_gpu_s, _) = self.terms(&set);
         // Of two that cost the same, the one with the lower ids.
-        let beats = |(least, known): &(f64, Set)| match compare_totals(total, *least) {
+        let beats = |known: &Found| match compare_totals(total_gpu_s, known.total_gpu_s) {
             Ordering::Less => true,
             Ordering::Greater => false,
-            Ordering::Equal => set < *known,
+            Ordering::Equal => set < known.set,
         };
         if best.as_ref().is_none_or(beats) {
-            *best = Some((total, set));
+            *best = Some(Found {
+                set,
+                total_gpu_s,
+                places,
+            });
         }
     }
 
     /// Tries all sets by their prices, the cheapest first, as long as one may be better than `best`; `false` if there are
     /// too many.
-    fn try_cheapest(&self, best: &mut Option<(f64, Set)>) -> bool {
+    fn try_cheapest(&self, best: &mut Option<Found>) -> bool {
         let mut by_price: Vec<(f64, usize)> = (0..self.candidates.len())
             .map(|at| (self.price(at), at))
             .collect();
@@ -129,22 +193,25 @@ impl Choice<'_> {
             .into_iter()
             .collect();
         for _ in 0..EXACT_SETS_MAX {
+            if self.looks.are_spent() {
+                return false;
+            }
             let cheapest = (0..next.len()).min_by(|a, b| next[*a].0.total_cmp(&next[*b].0));
             let Some((price, places)) = cheapest.map(|at| next.swap_remove(at)) else {
                 return true;
             };
             if best
                 .as_ref()
-                .is_some_and(|(least, _)| compare_totals(price, *least).is_gt())
+                .is_some_and(|known| compare_totals(price, known.total_gpu_s).is_gt())
             {
                 return true;
             }
             let set: Set = places.iter().map(|place| by_price[*place].1).collect();
             let no_dearer = best
                 .as_ref()
-                .is_none_or(|(least, _)| compare_totals(self.terms(&set).0, *least).is_le());
-            if no_dearer && places::find(&self.without(&set), self.demands).is_some() {
-                self.keep_better(best, self.give_back(set));
+                .is_none_or(|known| compare_totals(self.terms(&set).0, known.total_gpu_s).is_le());
+            if no_dearer && let Some(places) = self.places_without(&set) {
+                self.keep_better(best, set, places);
             }
             if let Some(last) = places.last().copied().filter(|last| last + 1 < by_price.len()) {
                 let mut longer = places.clone();
@@ -174,15 +241,17 @@ impl Choice<'_> {
         let mut waited_s: f64 = 0.0;
         for (turn, &at) in order.iter().enumerate() {
             let demand = demands[at].on(|node| !taken.contains(&node));
-            if let Some(nodes) = ledger.fits(&demand) {
+            if let Some(nodes) = ledger.fits_counted(&demand, self.looks) {
                 taken.extend(nodes);
                 continue;
             }
             let (origins, left) = self.left(&gone, waited_s);
-            let found: Vec<Selection> = demand
-                .ways()
-                .filter_map(|way| select(&ledger, way, &left, self.wait_weight))
-                .collect();
+            let ways = demand.ways().count() * (order.len() - turn);
+            let found = demand.ways().enumerate().filter_map(|(tried, way)| {
+                let select = || select(&ledger, way, &left, self.wait_weight, self.looks);
+                self.looks.with_share(ways - tried, select)
+            });
+            let found: Vec<Selection> = found.collect();
             if turn == 0 {
                 let bounds = found.iter().map(|selection| selection.at_least_gpu_s);
                 *at_least_gpu_s = at_least_gpu_s.max(bounds.fold(f64::INFINITY, f64::min));
@@ -226,35 +295,35 @@ impl Choice<'_> {
         self.in_turn(&demands, &given, &mut 0.0)
     }
 
-    /// Spares everybody without whom all components fit as well, beginning with the dearest.
-    fn give_back(&self, mut set: Set) -> Set {
+    /// Spares everybody without whom all components fit as well, beginning with the dearest: on `places`, or elsewhere.
+    fn give_back(&self, set: Set, places: Places) -> (Set, Places) {
         let mut dearest: Vec<usize> = set.iter().copied().collect();
         dearest.sort_by(|a, b| self.price(*b).total_cmp(&self.price(*a)).then(b.cmp(a)));
-        let demands = self.where_any_fits(&self.without(&set));
+        let mut standing = Standing::new(self, set, places);
         loop {
-            let before = set.len();
+            let before = standing.len();
             for at in &dearest {
-                if set.remove(at) && places::find(&self.without(&set), &demands).is_none() {
-                    set.insert(*at);
-                }
+                standing.spare(*at);
             }
             // Where there are so many nodes that they are not shared out in every way, one that was needed may not be so
             // without another one.
-            if set.len() == before {
-                return set;
+            if standing.len() == before || self.looks.are_spent() {
+                return standing.into_parts();
             }
         }
     }
 
-    /// The demands on those nodes alone that offer one of them enough: on most clusters a small part, to be looked at again
-    /// and again while others come back.
-    fn where_any_fits(&self, ledger: &Ledger) -> Vec<Demand> {
-        let narrow =
-            |demand: &Demand| demand.on(|node| demand.ways().any(|way| ledger.offer(node, way).is_some()));
-        self.demands.iter().map(narrow).collect()
+    /// Who of the candidates holds what on `node`.
+    fn on(&self, node: NodeIndex) -> &[(usize, &Amounts)] {
+        self.holders.get(&node).map_or(&[], Vec::as_slice)
+    }
+
+    fn places_without(&self, gone: &Set) -> Option<Places> {
+        places::find(&self.without(gone), self.demands, self.looks)
     }
 
     fn without(&self, gone: &Set) -> Ledger {
+        self.looks.take((self.ledger.size() / COPIES_PER_LOOK) as u64);
         let mut ledger = self.ledger.clone();
         for at in gone {
             ledger.release(self.candidates[*at].job);

@@ -8,7 +8,7 @@ use super::problem::Problem;
 use super::promise::{self, Order};
 use super::search::Search;
 use super::spare;
-use super::trial::{Budget, Found, Trial};
+use super::trial::{Found, Trial};
 
 /// Looks at nodes that the search without a bound may take, beside one or two passes over the whole cluster.
 const FREE_LOOKS: u64 = 60_000;
@@ -21,6 +21,11 @@ const SITES_MANY: usize = 4000;
 
 /// Looks at nodes that the last search may take, which goes on from the best set.
 const LAST_LOOKS: u64 = 40_000;
+
+/// Without a bound, no more than this part of all looks is taken.
+const FREE_PART: u64 = 2;
+/// With one, no more than this part of all looks.
+const BOUNDED_PART: u64 = 4;
 
 /// The sites in the order of what they promise, at prices without a bound: as they are, and shared.
 struct Orders {
@@ -57,8 +62,13 @@ pub fn search(untouched: &mut Trial<'_, '_>) -> Option<(Found, f64)> {
         plain: Order::new(untouched, &prices),
         shared: Order::new(untouched, &build::shared(whole, &prices)),
     };
-    let mut solve = |ready_s, looks, start| solve(untouched, &orders, ready_s, looks, start);
-    let first = solve(f64::INFINITY, FREE_LOOKS, None)?;
+    let all = whole.looks.left();
+    let mut solve = |ready_s, part, looks, start| {
+        whole
+            .looks
+            .with_at_most(all / part, || solve(untouched, &orders, ready_s, looks, start))
+    };
+    let first = solve(f64::INFINITY, FREE_PART, FREE_LOOKS, None)?;
     let (mut best, prices_at_least) = (first.found, first.prices_at_least);
     // With more time than the best set takes, nothing is to be gained.
     let taken_s = whole.ready_s(&best);
@@ -78,6 +88,9 @@ pub fn search(untouched: &mut Trial<'_, '_>) -> Option<(Found, f64)> {
     };
     let mut left_out = Vec::new();
     for _ in 0..tries {
+        if whole.looks.are_spent() {
+            break;
+        }
         let (worth, hopeless): (Vec<Interval>, Vec<Interval>) = open
             .into_iter()
             .filter(|interval| interval.from < interval.to)
@@ -92,7 +105,7 @@ pub fn search(untouched: &mut Trial<'_, '_>) -> Option<(Found, f64)> {
             ..interval
         });
         // With less time than one that does not suffice, nothing does.
-        let Some(solved) = solve(bounds[middle], BOUNDED_LOOKS, None) else {
+        let Some(solved) = solve(bounds[middle], BOUNDED_PART, BOUNDED_LOOKS, None) else {
             continue;
         };
         at_least = at_least.min(solved.prices_at_least + waiting(middle));
@@ -112,7 +125,8 @@ pub fn search(untouched: &mut Trial<'_, '_>) -> Option<(Found, f64)> {
         }
     }
     if !best.is_within(at_least)
-        && let Some(last) = solve(whole.ready_s(&best), LAST_LOOKS, Some(&best))
+        && !whole.looks.are_spent()
+        && let Some(last) = solve(whole.ready_s(&best), BOUNDED_PART, LAST_LOOKS, Some(&best))
         && last.found.beats(&best)
     {
         best = last.found;
@@ -161,7 +175,9 @@ fn solve(
     if let Some(start) = start {
         search.aim_at_total(start);
     }
-    search.improve(&mut Budget::new(looks), prices_at_least);
+    whole
+        .looks
+        .with_at_most(looks, || search.improve(prices_at_least));
     let (found, least_price) = match search.best() {
         Some(found) => (found.clone(), search.least_price()),
         // The nodes that seemed to do may not do together.
@@ -187,7 +203,7 @@ fn even_demands<'a>(part: &Problem<'a>) -> Vec<Problem<'a>> {
     let (fewest, most) = (*counts.start(), (*counts.end()).min(part.sites.len()));
     let mut nodes = fewest;
     let mut demands = Vec::new();
-    while nodes <= most {
+    while nodes <= most && !part.looks.are_spent() {
         demands.extend(part.with_demand(part.demand.spread_over(nodes)));
         nodes = (nodes + 1).max(nodes * 3 / 2);
     }

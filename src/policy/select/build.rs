@@ -3,7 +3,7 @@
 
 use super::cover::{self, Deed};
 use super::problem::Problem;
-use super::trial::{Open, Trial};
+use super::trial::{Open, Pace, Trial};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::rc::Rc;
@@ -80,15 +80,16 @@ pub fn complete(trial: &mut Trial<'_, '_>, prices: &[f64], mut deeds: Deeds) -> 
         }
     }
     let mut stale = Vec::new();
-    while !trial.fits() {
+    let mut pace = Pace::default();
+    while !trial.fits_by_now(&mut pace) {
         let Some(Reverse(entry)) = heap.pop() else {
-            return false;
+            return trial.fits();
         };
         let site = entry.site;
         if entry.version != versions[site] {
             continue;
         }
-        if !problem.uniform {
+        if !problem.uniform && !problem.looks.are_spent() {
             // The less is missing, the less a deed gives; so the rate of an entry is at best what it was.
             deeds[site] = best(trial, site, prices, &trial.open());
             let now = deeds[site].as_ref().map(|(rate, _)| *rate);

@@ -62,7 +62,9 @@ pub fn best(trial: &mut Trial<'_, '_>, at: usize, prices: &[f64], open: &Open) -
                 best = Some((rate, deed.clone()));
             }
         }
-        if uniform {
+        // More than one that helps is looked for as long as there is time for it.
+        let enough = best.is_some() && trial.problem.looks.are_spent();
+        if uniform || enough {
             return best;
         }
         let Some(more) = one_more(trial, at, prices, &deed, open) else {
@@ -107,7 +109,10 @@ pub fn cheapest(trial: &mut Trial<'_, '_>, at: usize, prices: &[f64]) -> Option<
     };
     search.descend(trial, 0, &mut Few::new(), 0.0, &missing.at_first);
     let all_are_needed = search.refused > REFUSED_MAX && !search.spare_one_by_one(trial);
-    trial.looks += u64::from(SETS_MAX - search.sets_left) / 4;
+    trial
+        .problem
+        .looks
+        .take(u64::from(SETS_MAX - search.sets_left) / 4);
     let at_least = match all_are_needed || search.is_exact() {
         true => search.best_price,
         false => here.last().map_or(0.0, |job| prices[*job as usize]),

@@ -2,10 +2,13 @@
 //! Every set that may be cheaper than the best one known, where there are few.
 
 use super::problem::Problem;
-use super::trial::{Budget, Found, Trial};
+use super::trial::{Found, Trial};
 
-/// The best set there is and `true`, or the best that was seen until the budget was spent and `false`.
-pub fn search(problem: &Problem<'_>, start: Found, budget: &mut Budget) -> (Found, bool) {
+/// Looks at nodes that this may take.
+const LOOKS: u64 = 60_000;
+
+/// The best set there is and `true`, or the best that was seen until the looks were spent and `false`.
+pub fn search(problem: &Problem<'_>, start: Found) -> (Found, bool) {
     // The dearest first: once it is clear that one of them must go, little is left to try.
     let prices = problem.prices(f64::INFINITY);
     let mut order: Vec<u32> = (0..).take(problem.jobs.len()).collect();
@@ -23,10 +26,11 @@ pub fn search(problem: &Problem<'_>, start: Found, budget: &mut Budget) -> (Foun
         most,
         least: Trial::new(problem),
         best: start,
-        budget,
     };
-    exact.descend(0);
-    let ended = !exact.budget.is_spent();
+    let ended = problem.looks.with_at_most(LOOKS, || {
+        exact.descend(0);
+        !problem.looks.are_spent()
+    });
     (exact.best, ended)
 }
 
@@ -35,16 +39,16 @@ struct Exact<'s, 'p, 'a> {
     most: Trial<'p, 'a>,
     least: Trial<'p, 'a>,
     best: Found,
-    budget: &'s mut Budget,
 }
 
 impl Exact<'_, '_, '_> {
     /// Decides about `order[from..]`.
     fn descend(&mut self, from: usize) {
-        let looks = self.most.looks + self.least.looks;
+        let looks = self.least.problem.looks;
+        looks.take(1);
         // More victims never cost less.
         let found = self.least.found();
-        if found.total > self.best.total + 1e-9 * (1.0 + self.best.total.abs()) || self.budget.is_spent() {
+        if found.total > self.best.total + 1e-9 * (1.0 + self.best.total.abs()) || looks.are_spent() {
             return;
         }
         if self.least.fits() {
@@ -58,18 +62,11 @@ impl Exact<'_, '_, '_> {
         };
         self.most.set(job, false);
         if self.most.fits() {
-            self.spend(looks);
             self.descend(from + 1);
         }
         self.most.set(job, true);
         self.least.set(job, true);
-        self.spend(looks);
         self.descend(from + 1);
         self.least.set(job, false);
-    }
-
-    fn spend(&mut self, looks_before: u64) {
-        let looks = self.most.looks + self.least.looks;
-        self.budget.spend(looks.saturating_sub(looks_before) + 1);
     }
 }

@@ -8,18 +8,21 @@
 //! 2. [`promise`]: the nodes that cost least for what they give, a few times as many as are needed. The rest of the work
 //!    is done on those, so that it does not grow with the cluster.
 //! 3. [`build`]: greedily, the deed that buys most per GPU-second.
-//! 4. [`search`]: parts of the set are given up and built anew, as long as the budget lasts.
+//! 4. [`search`]: parts of the set are given up and built anew, as long as the looks last.
 //!    [`bounds`] does 2 to 4 again with bounds on the waiting time, where that may pay.
 //! 5. [`exact`]: where few jobs come into question every set that may be better is tried.
 //! 6. [`spare::give_back`]: whoever is not needed is spared. So Slurm, which picks from exactly these victims, needs all.
 //!
-//! What is tried again and again (4, 5) is bounded by a number of looks at nodes ([`Budget`]), the rest by the number of jobs
-//! and nodes: who is let go or spared is so once. There is no clock: same input, same set.
+//! All stages are charged to one number of looks at nodes ([`Looks`]), not to a clock: same input, same set. A part of it is for
+//! each bound on the waiting time, and of that a part for each beginning of a set. Once they are spent, a set that was begun
+//! is completed without rating anew what can be done, nodes are chosen anew ever more seldom ([`trial::Pace`]), and whoever is
+//! not needed on the nodes that were chosen last is spared ([`crowd`]): that takes a few passes over what is looked at.
 
 mod bound;
 mod bounds;
 mod build;
 mod cover;
+mod crowd;
 mod dice;
 mod exact;
 mod missing;
@@ -33,15 +36,14 @@ mod trial;
 use super::facts::RunningJob;
 use super::fit::{Demand, Ledger};
 use super::ids::NodeIndex;
+use super::looks::Looks;
 use problem::Problem;
 use smallvec::SmallVec;
 pub use soonest::{Soonest, soonest};
+use trial::Trial;
 pub use trial::compare_totals;
-use trial::{Budget, Trial};
 
-/// Looks at nodes that the exact search may take.
-const EXACT_LOOKS: u64 = 60_000;
-/// With more jobs than this there is no hope that the exact search ends within [`EXACT_LOOKS`].
+/// With more jobs than this there is no hope that the exact search ends.
 const EXACT_JOBS_MAX: usize = 28;
 
 /// What one way of stopping a job costs, and how soon it has stopped.
@@ -77,18 +79,22 @@ pub struct Selection {
 
 /// The victims that make `demand` fit into `ledger`, or `None` where no set of `candidates` does.
 ///
-/// `candidates` are in the order of their ids; `wait_weight` is in GPU-seconds per second of waiting.
+/// `candidates` are in the order of their ids; `wait_weight` is in GPU-seconds per second of waiting. Once `looks` are spent,
+/// the best set so far is taken.
 pub fn select(
     ledger: &Ledger,
     demand: &Demand,
     candidates: &[Candidate<'_>],
     wait_weight: f64,
+    looks: &Looks,
 ) -> Option<Selection> {
-    let whole = Problem::new(ledger, demand, candidates, wait_weight)?;
+    let whole = Problem::new(ledger, demand, candidates, wait_weight, looks)?;
     let mut untouched = Trial::new(&whole);
-    let (mut best, mut at_least) = bounds::search(&mut untouched)?;
+    // The rest is for seeing in the end that nobody is in the set who is not needed.
+    let most = looks.left() / 8 * 7;
+    let (mut best, mut at_least) = looks.with_at_most(most, || bounds::search(&mut untouched))?;
     if !best.is_within(at_least) && whole.jobs.len() <= EXACT_JOBS_MAX {
-        let (found, ended) = exact::search(&whole, best, &mut Budget::new(EXACT_LOOKS));
+        let (found, ended) = exact::search(&whole, best);
         best = found;
         if ended {
             at_least = best.total;
@@ -101,7 +107,7 @@ pub fn select(
         trial.set(part.place(*origin)?, true);
     }
     spare::give_back(&mut trial, &part.prices(f64::INFINITY));
-    let nodes = demand.choose(trial.offers().collect())?;
+    let nodes = trial.nodes()?;
     let (total_gpu_s, ready_s) = part.total(trial.gone.iter().copied());
     let found = trial.found().victims.into_iter().map(|origin| {
         let origin = origin as usize;

@@ -5,13 +5,19 @@ use super::trial::Found;
 use super::{Candidate, Terms};
 use crate::policy::fit::{Demand, Ledger};
 use crate::policy::ids::NodeIndex;
+use crate::policy::looks::Looks;
 use crate::policy::resources::{Amounts, GresId};
 use smallvec::SmallVec;
+
+/// Jobs that are copied in the time that one look at a node takes.
+const JOBS_PER_LOOK: usize = 8;
 
 /// All that a choice depends on.
 #[derive(Clone, Debug)]
 pub struct Problem<'a> {
     ledger: &'a Ledger,
+    /// What all work on this choice is charged to.
+    pub looks: &'a Looks,
     /// What is asked for, with what every node must give made as strict as the totals make it.
     pub demand: Demand,
     /// What all nodes must give together.
@@ -87,9 +93,11 @@ impl<'a> Problem<'a> {
         demand: &Demand,
         candidates: &[Candidate<'a>],
         wait_weight: f64,
+        looks: &'a Looks,
     ) -> Option<Self> {
         let mut problem = Self {
             ledger,
+            looks,
             demand: demand.clone(),
             totals: SmallVec::new(),
             uniform: false,
@@ -100,7 +108,7 @@ impl<'a> Problem<'a> {
                 .iter()
                 .map(|&node| Site {
                     node,
-                    required: demand.required.contains(&node),
+                    required: demand.required.binary_search(&node).is_ok(),
                     here: SmallVec::new(),
                     full: Amounts::default(),
                 })
@@ -111,7 +119,7 @@ impl<'a> Problem<'a> {
         }
         problem.drop_useless_sites();
         let offers = problem.sites.iter().map(|site| (site.node, site.full.clone()));
-        demand.choose(offers.collect())?;
+        demand.choose_counted(offers.collect(), looks)?;
         problem.tighten();
         Some(problem)
     }
@@ -139,6 +147,7 @@ impl<'a> Problem<'a> {
     }
 
     fn drop_useless_sites(&mut self) {
+        self.looks.take(self.sites.len() as u64);
         for site in &mut self.sites {
             let held = site.here.iter().map(|(_, amounts)| *amounts);
             if let Some(full) = self.ledger.offer_without(site.node, held, &self.demand) {
@@ -205,13 +214,15 @@ impl<'a> Problem<'a> {
         };
         other.drop_useless_sites();
         let offers = other.sites.iter().map(|site| (site.node, site.full.clone()));
-        other.demand.choose(offers.collect())?;
+        other.demand.choose_counted(offers.collect(), self.looks)?;
         other.tighten();
         Some(other)
     }
 
     /// The same choice on the nodes in places `keep` only, which are in order.
     pub fn part(&self, keep: &[usize]) -> Self {
+        self.looks
+            .take((keep.len() + self.jobs.len() / JOBS_PER_LOOK) as u64);
         let mut new_place = vec![None; self.jobs.len()];
         let mut jobs: Vec<Job> = Vec::new();
         // Jobs keep their order, so their new places are known only once all that stay are known.
@@ -242,12 +253,18 @@ impl<'a> Problem<'a> {
         }
         Self {
             ledger: self.ledger,
+            looks: self.looks,
             demand: self.demand.clone(),
             totals: self.totals.clone(),
             jobs,
             sites,
             ..*self
         }
+    }
+
+    /// The place of the site that is this node.
+    pub fn site_of(&self, node: NodeIndex) -> Option<usize> {
+        self.sites.binary_search_by_key(&node, |site| site.node).ok()
     }
 
     /// What site `at` offers with `gone` away, of those who are there.

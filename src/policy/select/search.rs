@@ -5,7 +5,7 @@ use super::build::{self, BestDeed, Deeds};
 use super::dice::Dice;
 use super::problem::Problem;
 use super::spare::{give_back, give_back_nodes, give_back_of};
-use super::trial::{Budget, Found, Trial};
+use super::trial::{Found, Trial};
 
 /// Nodes whose victims are given up at once, at most.
 const RUINED_MAX: usize = 4;
@@ -58,10 +58,14 @@ impl<'p, 'a> Search<'p, 'a> {
             present: None,
             best: None,
         };
-        search.start_with(&search.prices.clone());
-        search.start_with(&build::shared(problem, &search.prices));
+        // These come first: they take least.
         for other in others {
-            search.start_from(other, ready_s);
+            search.within_half(|search| search.start_from(other, ready_s));
+        }
+        search.within_half(|search| search.start_with(&search.prices.clone()));
+        let shared = build::shared(problem, &search.prices);
+        if shared != search.prices {
+            search.within_half(|search| search.start_with(&shared));
         }
         search
     }
@@ -69,6 +73,14 @@ impl<'p, 'a> Search<'p, 'a> {
     /// The best set so far.
     pub fn best(&self) -> Option<&Found> {
         self.best.as_ref()
+    }
+
+    /// Starts once more, if there are looks left, and leaves half of them to others.
+    fn within_half(&mut self, start: impl FnOnce(&mut Self)) {
+        let looks = self.trial.problem.looks;
+        if self.best.is_none() || !looks.are_spent() {
+            looks.with_at_most(looks.left() / 2, || start(self));
+        }
     }
 
     fn start_with(&mut self, prices: &[f64]) {
@@ -156,11 +168,12 @@ impl<'p, 'a> Search<'p, 'a> {
         }
     }
 
-    /// Ruins and rebuilds until the budget is spent or nothing was gained for long.
-    pub fn improve(&mut self, budget: &mut Budget, at_least: f64) {
+    /// Ruins and rebuilds until the looks are spent or nothing was gained for long.
+    pub fn improve(&mut self, at_least: f64) {
+        let problem = self.trial.problem;
         let patience = 60 + 20 * self.trial.gone.len();
         let mut in_vain = 0;
-        while in_vain < patience && !budget.is_spent() {
+        while in_vain < patience && !problem.looks.are_spent() {
             if self
                 .present
                 .as_ref()
@@ -169,9 +182,10 @@ impl<'p, 'a> Search<'p, 'a> {
             {
                 return;
             }
-            let before = self.trial.looks;
             in_vain = if self.round() { 0 } else { in_vain + 1 };
-            budget.spend(self.trial.looks - before + 16);
+            // What is copied for each round, whatever is looked at in it.
+            let copied = problem.sites.len() / 16 + problem.jobs.len() / 512 + self.trial.gone.len() / 8;
+            problem.looks.take(copied.max(16) as u64);
         }
     }
 

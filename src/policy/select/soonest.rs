@@ -3,11 +3,12 @@
 
 use super::problem::Problem;
 use super::spare::give_back;
-use super::trial::Trial;
+use super::trial::{Pace, Trial};
 use super::{Candidate, Terms};
 use crate::policy::facts::RunningJob;
 use crate::policy::fit::{Demand, Ledger};
 use crate::policy::ids::NodeIndex;
+use crate::policy::looks::Looks;
 use smallvec::smallvec;
 
 /// Jobs whose end makes room.
@@ -23,7 +24,12 @@ pub struct Soonest {
 
 /// The first moment at which `demand` fits because some of `ending` (in the order of their ids, each with the seconds
 /// until it ends) have ended; `None` where it does not even when all have.
-pub fn soonest(ledger: &Ledger, demand: &Demand, ending: &[(&RunningJob, f64)]) -> Option<Soonest> {
+pub fn soonest(
+    ledger: &Ledger,
+    demand: &Demand,
+    ending: &[(&RunningJob, f64)],
+    looks: &Looks,
+) -> Option<Soonest> {
     let candidates: Vec<Candidate<'_>> = ending
         .iter()
         .map(|&(job, ready_s)| Candidate {
@@ -34,7 +40,7 @@ pub fn soonest(ledger: &Ledger, demand: &Demand, ending: &[(&RunningJob, f64)]) 
             }],
         })
         .collect();
-    let problem = Problem::new(ledger, demand, &candidates, 1.0)?;
+    let problem = Problem::new(ledger, demand, &candidates, 1.0, looks)?;
     let ends_s: Vec<f64> = problem.jobs.iter().map(|job| job.terms[0].ready_s).collect();
     let mut order: Vec<u32> = (0..).take(problem.jobs.len()).collect();
     order.sort_by(|a, b| {
@@ -42,8 +48,9 @@ pub fn soonest(ledger: &Ledger, demand: &Demand, ending: &[(&RunningJob, f64)]) 
         end(*a).total_cmp(&end(*b)).then(a.cmp(b))
     });
     let mut trial = Trial::new(&problem);
+    let mut pace = Pace::default();
     for job in order {
-        if trial.fits() {
+        if trial.fits_by_now(&mut pace) {
             break;
         }
         trial.set(job, true);
@@ -51,7 +58,7 @@ pub fn soonest(ledger: &Ledger, demand: &Demand, ending: &[(&RunningJob, f64)]) 
     // Only those whose end is needed are waited for.
     give_back(&mut trial, &ends_s);
     Some(Soonest {
-        nodes: demand.choose(trial.offers().collect())?,
+        nodes: trial.nodes()?,
         after_s: problem.total(trial.gone.iter().copied()).1,
         jobs: trial
             .found()

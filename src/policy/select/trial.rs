@@ -1,36 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A set of victims that is tried: who is gone, what the nodes then offer, whether that is enough.
 
+use super::crowd::Crowd;
 use super::problem::{Job, Problem, Site};
 use crate::policy::ids::NodeIndex;
 use crate::policy::resources::Amounts;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
-
-/// How many more looks at nodes a search may take.
-#[derive(Clone, Copy, Debug)]
-pub struct Budget {
-    looks: u64,
-}
-
-impl Budget {
-    /// So many.
-    pub fn new(looks: u64) -> Self {
-        Self { looks }
-    }
-
-    /// Takes `looks` away; `false` once nothing is left.
-    pub fn spend(&mut self, looks: u64) -> bool {
-        self.looks = self.looks.saturating_sub(looks);
-        self.looks > 0
-    }
-
-    /// Whether nothing is left.
-    pub fn is_spent(&self) -> bool {
-        self.looks == 0
-    }
-}
 
 /// Whether a total is less than `other`, or more; equal where they differ by no more than sums in another order do.
 pub fn compare_totals(total: f64, other: f64) -> Ordering {
@@ -67,6 +44,36 @@ impl Found {
     }
 }
 
+/// Jobs on a node that are compared with those to be gone in the time that one look takes.
+const PAIRS_PER_LOOK: usize = 512;
+
+/// What is known without choosing nodes anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Glance {
+    Fits,
+    FitsNot,
+    Unknown,
+}
+
+/// How often nodes are chosen anew while a set grows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pace {
+    wait: usize,
+    waited: usize,
+}
+
+impl Pace {
+    fn waits(&mut self) -> bool {
+        self.waited += 1;
+        self.waited <= self.wait
+    }
+
+    fn slow_down(&mut self) {
+        self.wait = self.wait * 2 + 1;
+        self.waited = 0;
+    }
+}
+
 /// A set of victims in the making.
 #[derive(Clone, Debug)]
 pub struct Trial<'p, 'a> {
@@ -83,10 +90,8 @@ pub struct Trial<'p, 'a> {
     required_missing: usize,
     /// What all that offer enough offer, by dimension of the totals.
     sums: SmallVec<[u64; 4]>,
-    /// The sites on which the job fits as things are; `None` where that is not known.
-    fits_on: Option<Vec<bool>>,
-    /// Looks at nodes so far.
-    pub looks: u64,
+    /// Where more sites may offer enough than may be had, and not any of them do.
+    crowd: Option<Crowd>,
     /// Sites where somebody left or came back since this was last emptied; some more than once.
     pub touched: Vec<u32>,
 }
@@ -102,8 +107,8 @@ impl<'p, 'a> Trial<'p, 'a> {
             fitting: 0,
             required_missing: problem.demand.required.len(),
             sums: SmallVec::from_elem(0, problem.totals.len()),
-            fits_on: None,
-            looks: 0,
+            crowd: (!problem.uniform && problem.demand.max_nodes < problem.sites.len())
+                .then(|| Crowd::new(problem)),
             touched: Vec::new(),
         };
         for at in 0..problem.sites.len() {
@@ -134,7 +139,9 @@ impl<'p, 'a> Trial<'p, 'a> {
 
     /// What site `at` would offer if, of those who are there, `also` were gone too.
     pub fn offer_with(&mut self, at: usize, also: &[u32]) -> Option<Amounts> {
-        self.looks += 1;
+        // With many on a node, to find out who is to be gone takes longer than to ask the node.
+        let pairs = self.problem.sites[at].here.len() * (1 + also.len());
+        self.problem.looks.take(1 + (pairs / PAIRS_PER_LOOK) as u64);
         let held: SmallVec<[&Amounts; 16]> = self.problem.sites[at]
             .here
             .iter()
@@ -150,7 +157,6 @@ impl<'p, 'a> Trial<'p, 'a> {
             return;
         }
         self.is_gone[job as usize] = gone;
-        self.fits_on = None;
         match gone {
             true => self.gone.insert(job),
             false => self.gone.remove(&job),
@@ -162,30 +168,6 @@ impl<'p, 'a> Trial<'p, 'a> {
         self.touched.extend(&problem.jobs[job as usize].sites);
     }
 
-    /// Brings `jobs` back, who are gone, if the job fits nevertheless; whether they could be.
-    pub fn spare(&mut self, jobs: &[u32]) -> bool {
-        let fits_on = self.fits_on.take();
-        for job in jobs {
-            self.set(*job, false);
-        }
-        let is_beside = |on: &Vec<bool>| {
-            let mut sites = jobs.iter().flat_map(|job| &self.job(*job).sites);
-            !sites.any(|at| on[*at as usize])
-        };
-        if fits_on.as_ref().is_some_and(is_beside) {
-            self.fits_on = fits_on;
-            return true;
-        }
-        if self.fits() {
-            return true;
-        }
-        for job in jobs {
-            self.set(*job, true);
-        }
-        self.fits_on = fits_on;
-        false
-    }
-
     /// Whether more nodes offer enough than must.
     pub fn has_nodes_to_spare(&self) -> bool {
         self.fitting > self.problem.demand.min_nodes
@@ -193,32 +175,85 @@ impl<'p, 'a> Trial<'p, 'a> {
 
     /// Whether the job fits now.
     pub fn fits(&mut self) -> bool {
+        match self.at_a_glance() {
+            Glance::Fits => true,
+            Glance::FitsNot => false,
+            Glance::Unknown => self.choose().is_some(),
+        }
+    }
+
+    /// The same as far as it is known without choosing nodes anew: those that were chosen last still do.
+    pub fn still_fits(&self) -> bool {
+        self.at_a_glance() == Glance::Fits
+    }
+
+    /// The same while more and more jobs go: once the looks are spent, nodes are chosen anew more and more seldom.
+    pub fn fits_by_now(&mut self, pace: &mut Pace) -> bool {
+        match self.at_a_glance() {
+            Glance::Fits => true,
+            Glance::FitsNot => false,
+            Glance::Unknown if pace.waits() => false,
+            Glance::Unknown => {
+                let fits = self.choose().is_some();
+                if self.problem.looks.are_spent() {
+                    pace.slow_down();
+                }
+                fits
+            }
+        }
+    }
+
+    /// Nodes on which the job fits now.
+    pub fn nodes(&mut self) -> Option<Vec<NodeIndex>> {
+        let stood = self.still_fits();
+        let chosen = self.choose();
+        // What was found before may do although it is not found now.
+        let crowd = self.crowd.as_ref().filter(|_| stood && chosen.is_none());
+        let before = crowd.map(|crowd| {
+            let sites = (0..self.problem.sites.len()).filter(|at| crowd.is_chosen(*at));
+            let offers = sites.filter_map(|at| Some((self.site(at).node, self.offers[at].clone()?)));
+            offers.collect()
+        });
+        chosen.or_else(|| self.problem.demand.choose_counted(before?, self.problem.looks))
+    }
+
+    fn at_a_glance(&self) -> Glance {
         let demand = &self.problem.demand;
         let open = |(sum, (_, total)): (&u64, &(_, u64))| sum < total;
         if self.fitting < demand.min_nodes
             || self.required_missing > 0
             || self.sums.iter().zip(&self.problem.totals).any(open)
         {
-            return false;
+            return Glance::FitsNot;
         }
-        // More than may be used, but any of them do; or all may be used.
-        if self.problem.uniform || self.fitting <= demand.max_nodes {
-            return true;
+        match &self.crowd {
+            Some(crowd) if self.fitting > demand.max_nodes => {
+                if crowd.chosen_suffice(self.problem) {
+                    Glance::Fits
+                } else if crowd.may_suffice(self.problem) {
+                    Glance::Unknown
+                } else {
+                    Glance::FitsNot
+                }
+            }
+            // More than may be used, but any of them do; or all may be used.
+            _ => Glance::Fits,
         }
-        self.looks += self.problem.sites.len() as u64 / 4;
-        let Some(nodes) = demand.choose(self.offers().collect()) else {
-            return false;
-        };
-        let nodes: BTreeSet<_> = nodes.into_iter().collect();
-        let sites = self.problem.sites.iter();
-        self.fits_on = Some(sites.map(|site| nodes.contains(&site.node)).collect());
-        true
     }
 
-    /// Every site that offers enough of one node, with what it offers.
-    pub fn offers(&self) -> impl Iterator<Item = (NodeIndex, &Amounts)> {
+    /// Chooses nodes as they are chosen in the end.
+    fn choose(&mut self) -> Option<Vec<NodeIndex>> {
         let sites = self.problem.sites.iter().zip(&self.offers);
-        sites.filter_map(|(site, offer)| Some((site.node, offer.as_ref()?)))
+        let offers = sites.filter_map(|(site, offer)| Some((site.node, offer.clone()?)));
+        let nodes = self
+            .problem
+            .demand
+            .choose_counted(offers.collect(), self.problem.looks)?;
+        if let Some(crowd) = &mut self.crowd {
+            let places = nodes.iter().filter_map(|node| self.problem.site_of(*node));
+            crowd.choose(self.problem, &places.collect::<Vec<_>>(), &self.offers);
+        }
+        Some(nodes)
     }
 
     /// What is still missing: nodes, and each total.
@@ -263,6 +298,9 @@ impl<'p, 'a> Trial<'p, 'a> {
                 self.required_missing += usize::from(required);
             }
             _ => {}
+        }
+        if let Some(crowd) = &mut self.crowd {
+            crowd.change(self.problem, at, old.as_ref(), offer.as_ref());
         }
         self.offers[at] = offer;
     }
