@@ -59,7 +59,7 @@ SHIM_COMMON := src/shim/host.c src/shim/fit.c src/shim/views.c
 $(OUT)/job_submit_surgent.so: src/shim/job_submit_surgent.c src/shim/asked_text.c $(SHIM_COMMON)
 $(OUT)/preempt_surgent.so: src/shim/preempt_surgent.c src/shim/base.c src/shim/control.c $(SHIM_COMMON) \
 	src/shim/snapshot.c src/shim/job_parts.c src/shim/request.c src/shim/reservations.c src/shim/gres_views.c src/shim/arena.c \
-	src/shim/fetch_ahead.c src/shim/node_names.c src/shim/look_jobs.c src/shim/job_copies.c
+	src/shim/fetch_ahead.c src/shim/node_names.c src/shim/look_jobs.c src/shim/job_copies.c src/shim/known_nodes.c
 
 $(OUT)/site_factor_surgent.so: src/shim/site_factor_surgent.c src/shim/queue.c $(SHIM_COMMON)
 

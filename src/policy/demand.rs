@@ -2,6 +2,7 @@
 //! What a job needs of a node, and of several together.
 
 use super::ids::{NodeIndex, UserId};
+use super::node_set::NodeSet;
 use super::request::{Choice, Counted, MemoryRequest, Request};
 use super::resources::{Amounts, GresId};
 use smallvec::SmallVec;
@@ -23,8 +24,8 @@ pub struct Demand {
     pub memory: MemoryRequest,
     /// Whole nodes.
     pub whole_node: bool,
-    /// Nodes that it may use, sorted.
-    pub candidates: Vec<NodeIndex>,
+    /// Nodes that it may use.
+    pub candidates: NodeSet,
     /// Nodes that it must have, sorted.
     pub required: Vec<NodeIndex>,
     /// Whose it is; `None` where that does not matter.
@@ -73,8 +74,7 @@ struct Companion {
 #[derive(Clone, Debug)]
 struct Kind {
     id: GresId,
-    /// Sorted.
-    nodes: Vec<NodeIndex>,
+    nodes: NodeSet,
     /// What is counted; the nodes themselves if `None`.
     of: Option<GresId>,
 }
@@ -109,25 +109,21 @@ impl Demand {
     /// This demand where only the nodes that `may_use` names are to be had.
     pub fn on(&self, may_use: impl Fn(NodeIndex) -> bool) -> Self {
         let mut narrow = self.clone();
-        narrow.candidates.retain(|node| may_use(*node));
+        narrow.candidates = narrow.candidates.only(&may_use);
         for other in &mut narrow.others {
-            other.candidates.retain(|node| may_use(*node));
+            other.candidates = other.candidates.only(&may_use);
         }
         narrow
     }
 
     /// Whether `node` is among the candidates of any way.
     pub fn may_use(&self, node: NodeIndex) -> bool {
-        self.ways().any(|way| way.candidates.binary_search(&node).is_ok())
+        self.ways().any(|way| way.candidates.has(node))
     }
 
     /// The way in which `nodes` were chosen.
     pub(super) fn way_onto(&self, nodes: &[NodeIndex]) -> &Self {
-        let may_use = |way: &&Self| {
-            nodes
-                .iter()
-                .all(|node| way.candidates.binary_search(node).is_ok())
-        };
+        let may_use = |way: &&Self| nodes.iter().all(|node| way.candidates.has(*node));
         self.ways().find(may_use).unwrap_or(self)
     }
 
@@ -204,8 +200,6 @@ impl Demand {
             }
         }
         let kinds = kinds(&choice.counted, request, &mut total);
-        let mut candidates = choice.nodes.clone();
-        candidates.sort_unstable();
         let mut required = request.required.clone();
         required.sort_unstable();
         required.dedup();
@@ -216,7 +210,7 @@ impl Demand {
             total,
             memory,
             whole_node: request.whole_node || choice.whole_node,
-            candidates,
+            candidates: choice.nodes.clone(),
             required,
             user: request.user,
             user_node: request.user_node || choice.user_node,
@@ -279,7 +273,7 @@ impl Demand {
             offer.cpus = offer.cpus.min(cpus);
         }
         for kind in &self.kinds {
-            if kind.nodes.binary_search(&node).is_ok() {
+            if kind.nodes.has(node) {
                 offer.add_gres(kind.id, kind.of.map_or(1, |id| offer.gres(id)));
             }
         }

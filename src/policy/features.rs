@@ -5,6 +5,7 @@
 //! of the nodes with it; `[a*2&b*1]` the same with different nodes for each; `(a|b)` in the place of a feature.
 
 use super::ids::NodeIndex;
+use super::node_set::NodeSet;
 use super::request::Counted;
 
 /// With more counted features than this, whether one node serves for two of them is not looked at.
@@ -40,7 +41,7 @@ pub struct Constraint {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suitable {
     /// The nodes to choose from.
-    pub nodes: Vec<NodeIndex>,
+    pub nodes: NodeSet,
     /// What there must be among those chosen.
     pub counted: Vec<Counted>,
 }
@@ -105,7 +106,7 @@ impl Constraint {
     /// The sets of `nodes` of which each satisfies this; `has` tells whether a node has a feature.
     pub fn suitable(&self, nodes: &[NodeIndex], has: impl Fn(NodeIndex, &str) -> bool) -> Vec<Suitable> {
         let of = |group: &Group| -> Vec<bool> { nodes.iter().map(|node| group.holds(*node, &has)).collect() };
-        let with = |wanted: &[bool]| -> Vec<NodeIndex> {
+        let with = |wanted: &[bool]| -> NodeSet {
             let chosen = nodes.iter().zip(wanted).filter(|(_, wanted)| **wanted);
             chosen.map(|(node, _)| *node).collect()
         };
@@ -176,17 +177,16 @@ fn of_their_own(counted: Vec<Counted>) -> Vec<Counted> {
                 .iter()
                 .enumerate()
                 .filter(|(at, _)| subset & (1 << at) != 0);
-            let mut union = Counted {
-                at_least: 0,
-                nodes: Vec::new(),
-            };
+            let mut at_least: u32 = 0;
+            let mut union = Vec::new();
             for (_, one) in few {
-                union.at_least = union.at_least.saturating_add(one.at_least);
-                union.nodes.extend(&one.nodes);
+                at_least = at_least.saturating_add(one.at_least);
+                union.extend_from_slice(&one.nodes);
             }
-            union.nodes.sort_unstable();
-            union.nodes.dedup();
-            union
+            Counted {
+                at_least,
+                nodes: union.into(),
+            }
         })
         .collect()
 }

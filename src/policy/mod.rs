@@ -26,6 +26,7 @@ pub mod labels;
 pub mod line;
 pub mod looks;
 pub mod metrics;
+pub mod node_set;
 pub mod notes;
 pub mod outlook;
 pub mod party;

@@ -154,7 +154,7 @@ impl<'a> Split<'a> {
         let mut sites: Vec<Site> = Vec::new();
         for node in nodes(demands.iter().copied()) {
             let offer = |demand: &&Demand| {
-                let may_use = demand.candidates.binary_search(&node).is_ok();
+                let may_use = demand.candidates.has(node);
                 may_use.then(|| ledger.offer(node, demand)).flatten()
             };
             let offers: Vec<Option<Amounts>> = demands.iter().map(offer).collect();

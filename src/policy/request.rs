@@ -3,6 +3,7 @@
 
 use super::features::Constraint;
 use super::ids::{JobId, NodeIndex, UserId};
+use super::node_set::NodeSet;
 use super::resources::GresId;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +42,7 @@ pub struct Request {
     /// It asks for a reservation.
     pub in_reservation: bool,
     /// Nodes that it may use, where `choices` does not say that.
-    pub candidates: Vec<NodeIndex>,
+    pub candidates: NodeSet,
     /// Where it may run, best first; within one of these.
     pub choices: Vec<Choice>,
     /// Nodes that it must have.
@@ -54,11 +55,11 @@ impl Request {
     /// What its user asks for: this, but for the nodes that are fit for it at present.
     pub fn wishes(&self) -> Self {
         let mut wishes = self.clone();
-        wishes.candidates.clear();
+        wishes.candidates = NodeSet::default();
         for choice in &mut wishes.choices {
-            choice.nodes.clear();
+            choice.nodes = NodeSet::default();
             for counted in &mut choice.counted {
-                counted.nodes.clear();
+                counted.nodes = NodeSet::default();
             }
         }
         wishes
@@ -91,8 +92,8 @@ impl Request {
 pub struct Choice {
     /// The partition.
     pub partition: String,
-    /// The nodes, sorted.
-    pub nodes: Vec<NodeIndex>,
+    /// The nodes.
+    pub nodes: NodeSet,
     /// At least so many.
     pub min_nodes: u32,
     /// At most so many.
@@ -133,8 +134,8 @@ impl Choice {
 pub struct Counted {
     /// How many.
     pub at_least: u32,
-    /// Of these, sorted.
-    pub nodes: Vec<NodeIndex>,
+    /// Of these.
+    pub nodes: NodeSet,
 }
 
 /// Memory that a job asks for, in MiB.

@@ -16,12 +16,14 @@
 #include "arena.h"
 #include "compat.h"
 #include "job_copies.h"
+#include "known_nodes.h"
 #include "node_names.h"
 #include "surgent.h"
 
 typedef struct surgent_look {
 	const surgent_sink_t *sink;
 	surgent_arena_t arena; /* emptied after each record */
+	surgent_known_nodes_t known_nodes; /* emptied after each hold */
 	int result;            /* SURGENT_SNAPSHOT_* */
 	time_t now;
 	bool loses_place; /* a job that is requeued */

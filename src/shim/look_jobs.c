@@ -61,7 +61,7 @@ static bool view_parts(surgent_look_t *look, job_record_t *job, surgent_job_view
 	surgent_view_job_names(job, view);
 	view->qos = job->qos_ptr && surgent_fits(SURGENT_QOS, job->qos_ptr) ? job->qos_ptr->name : NULL;
 	if (view->state == SURGENT_STATE_PENDING)
-		return !sink->wants_request(sink->context, view) || surgent_view_request(job, &look->arena, view);
+		return !sink->wants_request(sink->context, view) || surgent_view_request(job, &look->arena, &look->known_nodes, view);
 	if (is_exempt(job, look->now))
 		view->flags |= SURGENT_JOB_EXEMPT;
 	if (look->loses_place)
@@ -180,6 +180,7 @@ static void finish(walk_t *walk)
 			surgent_fetch_jobs(walk->jobs + i, surgent_look_group(i, walk->later_count), &look->names);
 		(void)give(look, walk->jobs[i]);
 	}
+	surgent_known_nodes_free(&look->known_nodes);
 }
 
 static int note_job(void *item, void *context)

@@ -59,6 +59,7 @@ static void view_numbers(const job_details_t *details, surgent_job_view_t *view)
 typedef struct places {
 	const job_record_t *job;
 	surgent_arena_t *arena;
+	surgent_known_nodes_t *known;
 	surgent_choice_t *choices;
 	uint32_t capacity;
 	uint32_t count;
@@ -81,15 +82,15 @@ static uint32_t choice_flags(const job_record_t *job, const part_record_t *part)
 	return flags;
 }
 
-static bool list_nodes(places_t *places, const part_record_t *part, surgent_choice_t *choice)
+/* The nodes that the job may use into `found`, which has room for all. */
+static bool find_nodes(places_t *places, surgent_nodes_t *found)
 {
-	const size_t slots = (size_t)node_record_count;
+	const part_record_t *part = found->part;
 	const job_details_t *details = places->job->details;
 	bitstr_t *excluded = details->exc_node_bitmap;
-	bool *usable = surgent_arena_alloc(places->arena, slots, sizeof(*usable));
-	uint32_t *nodes = surgent_arena_alloc(places->arena, slots, sizeof(*nodes));
+	bool *usable = surgent_arena_alloc(places->arena, (size_t)node_record_count, sizeof(*usable));
 
-	if (!usable || !nodes)
+	if (!usable)
 		return false;
 	if (part->node_bitmap) {
 		SURGENT_FOR_BITS(inx, part->node_bitmap) {
@@ -99,9 +100,32 @@ static bool list_nodes(places_t *places, const part_record_t *part, surgent_choi
 	surgent_apply_reservations(places->job, part, usable);
 	for (int i = 0; i < node_record_count; i++) {
 		if (usable[i])
-			nodes[choice->node_count++] = (uint32_t)i;
+			found->nodes[found->count++] = (uint32_t)i;
 	}
-	choice->nodes = nodes;
+	return true;
+}
+
+static bool list_nodes(places_t *places, const part_record_t *part, surgent_choice_t *choice)
+{
+	const job_record_t *job = places->job;
+	const job_details_t *details = job->details;
+	const bool is_like_others = !details->exc_node_bitmap && !surgent_has_say_in_reservations(job);
+	surgent_nodes_t found = {
+		.part = part,
+		.duration_s = surgent_job_duration_s(job, part),
+		.nodes = surgent_arena_alloc(places->arena, (size_t)node_record_count, sizeof(*found.nodes)),
+	};
+
+	if (!found.nodes)
+		return false;
+	if (!is_like_others || !surgent_known_nodes_get(places->known, &found)) {
+		if (!find_nodes(places, &found))
+			return false;
+		if (is_like_others)
+			surgent_known_nodes_add(places->known, &found);
+	}
+	choice->nodes = found.nodes;
+	choice->node_count = found.count;
 	return true;
 }
 
@@ -129,9 +153,10 @@ static int visit_partition(void *item, void *context)
 	return GO_ON;
 }
 
-static bool view_choices(const job_record_t *job, surgent_arena_t *arena, surgent_job_view_t *view)
+static bool view_choices(const job_record_t *job, surgent_arena_t *arena, surgent_known_nodes_t *known,
+			 surgent_job_view_t *view)
 {
-	places_t places = { .job = job, .arena = arena };
+	places_t places = { .job = job, .arena = arena, .known = known };
 
 	places.capacity = job->part_ptr_list ? (uint32_t)slurm_list_count(job->part_ptr_list) : 1;
 	places.choices = surgent_arena_alloc(arena, places.capacity ? places.capacity : 1, sizeof(*places.choices));
@@ -163,7 +188,8 @@ static bool view_required(bitstr_t *map, surgent_arena_t *arena, surgent_job_vie
 	return true;
 }
 
-bool surgent_view_request(const job_record_t *job, surgent_arena_t *arena, surgent_job_view_t *view)
+bool surgent_view_request(const job_record_t *job, surgent_arena_t *arena, surgent_known_nodes_t *known,
+			  surgent_job_view_t *view)
 {
 	const job_details_t *details = job->details;
 
@@ -179,6 +205,6 @@ bool surgent_view_request(const job_record_t *job, surgent_arena_t *arena, surge
 	view_memory_request(details, view);
 	view->request_features = details->features;
 	view->request_licenses = job->licenses;
-	return surgent_view_requested_gres(job, arena, view) && view_choices(job, arena, view) &&
+	return surgent_view_requested_gres(job, arena, view) && view_choices(job, arena, known, view) &&
 	       view_required(details->req_node_bitmap, arena, view);
 }

@@ -5,9 +5,13 @@
 
 #include "arena.h"
 #include "compat.h"
+#include "known_nodes.h"
 #include "surgent.h"
 
-/* Fills in the request_* fields, `choices` and `required`; false when memory is out. */
-bool surgent_view_request(const job_record_t *job, surgent_arena_t *arena, surgent_job_view_t *view);
+/*
+ * Fills in the request_* fields, `choices` and `required`; false when memory is out. `known` is of this hold of the locks.
+ */
+bool surgent_view_request(const job_record_t *job, surgent_arena_t *arena, surgent_known_nodes_t *known,
+			  surgent_job_view_t *view);
 
 #endif

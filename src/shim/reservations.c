@@ -20,7 +20,7 @@ typedef struct question {
 	bool *usable;
 } question_t;
 
-static time_t job_duration_s(const job_record_t *job, const part_record_t *part)
+time_t surgent_job_duration_s(const job_record_t *job, const part_record_t *part)
 {
 	uint32_t limit_min = job->time_limit == NO_VAL ? part->max_time : job->time_limit;
 
@@ -57,6 +57,11 @@ static void clear_all(bool *usable)
 {
 	for (int i = 0; i < node_record_count; i++)
 		usable[i] = false;
+}
+
+bool surgent_has_say_in_reservations(const job_record_t *job)
+{
+	return job->resv_name || (job->warn_flags & KILL_JOB_RESV);
 }
 
 /* A reservation in the way of a job without one. */
@@ -124,7 +129,7 @@ void surgent_apply_reservations(const job_record_t *job, const part_record_t *pa
 
 	if (!resv_list)
 		return;
-	question.job_end = question.now + job_duration_s(job, part);
+	question.job_end = question.now + surgent_job_duration_s(job, part);
 	if (job->resv_name) {
 		slurm_list_for_each_ro(resv_list, visit_to_find, &question);
 		/* Deleted, or one of several; Slurm chooses among those. */

@@ -250,9 +250,9 @@ fn request(
     }
     if dice.one_in(6) {
         let without = NodeIndex(dice.within(0, size.nodes - 1) as u32);
-        request
+        request.candidates = request
             .candidates
-            .retain(|node| *node != without || request.required.contains(node));
+            .only(|node| node != without || request.required.contains(&node));
     }
     request
 }

@@ -27,7 +27,7 @@ impl<'a> Pool<'a> {
         let mut here = vec![Vec::new(); demand.candidates.len()];
         for (at, victim) in victims.iter().enumerate() {
             for holding in &victim.job.holdings {
-                if let Ok(node) = demand.candidates.binary_search(&holding.node) {
+                if let Some(node) = demand.candidates.position(holding.node) {
                     here[node].push((at, &holding.amounts));
                 }
             }
@@ -71,7 +71,7 @@ impl<'a> Pool<'a> {
             false => self.gone.remove(&victim),
         };
         for holding in &self.victims[victim].job.holdings {
-            if let Ok(node) = self.demand.candidates.binary_search(&holding.node) {
+            if let Some(node) = self.demand.candidates.position(holding.node) {
                 self.look(node);
             }
         }

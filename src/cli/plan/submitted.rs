@@ -8,6 +8,7 @@ use crate::policy::directives::Urgency;
 use crate::policy::facts::{Application, Choice, Facts, MemoryRequest, Request, WaitingJob};
 use crate::policy::ids::{GroupId, JobId, NodeIndex, UserId};
 use crate::policy::labels::{Labels, Name};
+use crate::policy::node_set::NodeSet;
 use crate::policy::record::Record;
 use crate::policy::units::Seconds;
 use crate::slurm::show::hostlist;
@@ -166,7 +167,7 @@ fn in_snapshot(asked: &Submission, user: UserId, facts: &mut Facts) -> Result<Re
     let excluded = nodes_of(&asked.exclude, "--exclude", find)?;
     let options = asked.options();
     let candidates = facts.nodes.iter().map(|node| node.index);
-    let candidates: Vec<NodeIndex> = candidates.filter(|node| !excluded.contains(node)).collect();
+    let candidates: NodeSet = candidates.filter(|node| !excluded.contains(node)).collect();
     let mut request = options.request(user, &required, &Defaults::default(), &mut facts.gres)?;
     request.choices = vec![Choice {
         nodes: candidates,

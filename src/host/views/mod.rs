@@ -3,6 +3,7 @@
 
 pub mod ask;
 mod division;
+mod known_sets;
 mod raw;
 mod request;
 mod tape;
@@ -16,6 +17,7 @@ use crate::policy::ids::{JobId, NodeIndex};
 use crate::policy::record::Record;
 use crate::policy::units::UnixTime;
 use bstr::Finder;
+use known_sets::KnownSets;
 pub use raw::{bytes, number, view_ref};
 use std::collections::BTreeSet;
 use std::ffi::{c_char, c_void};
@@ -38,6 +40,7 @@ pub struct Collector {
     tape: Tape,
     /// The `--constraint` of each waiting job.
     constraints: Vec<Vec<u8>>,
+    known_sets: KnownSets,
     reclass: BTreeSet<JobId>,
     completing: Vec<NodeIndex>,
     damaged: bool,
@@ -63,6 +66,7 @@ impl Collector {
             facts: Facts::at(now),
             tape,
             constraints: Vec::new(),
+            known_sets: KnownSets::default(),
             reclass,
             completing: Vec::new(),
             damaged: false,
@@ -183,7 +187,7 @@ impl Collector {
             .is_some_and(|record| record.class == Urgency::Urgent)
         {
             let hindrance = hindrance(view, self.facts.now);
-            let mut request = request::read(view, &mut self.facts.gres);
+            let mut request = request::read(view, &mut self.facts.gres, &mut self.known_sets);
             let application = request::application(view, &mut request, &self.facts.gres);
             self.constraints
                 .push(bytes(&view.request_features).unwrap_or_default().to_vec());
@@ -208,7 +212,7 @@ impl Collector {
     }
 
     fn application(&mut self, view: &abi::surgent_job_view_t) -> Application {
-        let mut request = request::read(view, &mut self.facts.gres);
+        let mut request = request::read(view, &mut self.facts.gres, &mut self.known_sets);
         request::application(view, &mut request, &self.facts.gres)
     }
 

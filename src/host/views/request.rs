@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What a waiting job asks for, from its view.
 
+use super::known_sets::KnownSets;
 use super::raw::{array, bytes, number, text};
 use crate::host::abi;
 use crate::policy::admission::applicant::need_of;
 use crate::policy::facts::{Application, Choice, GresRequest, MemoryRequest, Request};
 use crate::policy::ids::{GroupId, JobId, NodeIndex, UserId};
 use crate::policy::labels::{Labels, Name};
+use crate::policy::node_set::NodeSet;
 use crate::policy::resources::GresTable;
 use crate::policy::units::Seconds;
 
-/// The request of a pending job, before its features are looked at.
-pub fn read(view: &abi::surgent_job_view_t, table: &mut GresTable) -> Request {
+/// The request of a pending job, before its features are looked at. Nodes that `known` has are shared.
+pub fn read(view: &abi::surgent_job_view_t, table: &mut GresTable, known: &mut KnownSets) -> Request {
     let has = |flag: u32| view.flags & flag != 0;
     // SAFETY: the shim lends `required_count` entries for this call.
     let required = unsafe { array(view.required, view.required_count) };
@@ -31,8 +33,8 @@ pub fn read(view: &abi::surgent_job_view_t, table: &mut GresTable) -> Request {
         whole_node: has(abi::SURGENT_JOB_WHOLE_NODE),
         user_node: has(abi::SURGENT_JOB_USER_NODE),
         in_reservation: has(abi::SURGENT_JOB_RESERVATION),
-        candidates: Vec::new(),
-        choices: choices(view),
+        candidates: NodeSet::default(),
+        choices: choices(view, known),
         required: required.iter().map(|index| NodeIndex(*index)).collect(),
         expands: (view.expands_job_id != 0).then_some(JobId(view.expands_job_id)),
     }
@@ -100,19 +102,22 @@ fn gres(view: &abi::surgent_job_view_t, table: &mut GresTable) -> Vec<GresReques
 }
 
 /// Each partition with all of its nodes that the job may use.
-fn choices(view: &abi::surgent_job_view_t) -> Vec<Choice> {
+fn choices(view: &abi::surgent_job_view_t, known: &mut KnownSets) -> Vec<Choice> {
     // SAFETY: the shim lends `choice_count` entries for this call.
     let partitions = unsafe { array(view.choices, view.choice_count) };
-    partitions.iter().map(choice).collect()
+    partitions
+        .iter()
+        .map(|partition| choice(partition, known))
+        .collect()
 }
 
-fn choice(partition: &abi::surgent_choice_t) -> Choice {
+fn choice(partition: &abi::surgent_choice_t, known: &mut KnownSets) -> Choice {
     let has = |flag: u32| partition.flags & flag != 0;
     // SAFETY: the shim lends `node_count` entries for this call.
     let nodes = unsafe { array(partition.nodes, partition.node_count) };
     Choice {
         partition: text(&partition.partition).into_owned(),
-        nodes: nodes.iter().map(|index| NodeIndex(*index)).collect(),
+        nodes: known.share(nodes),
         min_nodes: partition.min_nodes,
         max_nodes: number(partition.max_nodes),
         whole_node: has(abi::SURGENT_CHOICE_WHOLE_NODE),

@@ -128,7 +128,7 @@ impl<'a> Problem<'a> {
         let place = u32::try_from(self.jobs.len()).unwrap_or(u32::MAX);
         let mut sites = SmallVec::new();
         for holding in &candidate.job.holdings {
-            let Ok(at) = self.demand.candidates.binary_search(&holding.node) else {
+            let Some(at) = self.demand.candidates.position(holding.node) else {
                 continue;
             };
             // Who makes way for somebody else already has no more to give.

@@ -134,7 +134,7 @@ fn requests_fit_where_there_is_room() {
         ("the fullest", |r| r.required = vec![NodeIndex(2)], Some(&[2])),
         (
             "a node that is no candidate",
-            |r| (r.candidates, r.required) = (vec![NodeIndex(0)], vec![NodeIndex(1)]),
+            |r| (r.candidates, r.required) = (vec![NodeIndex(0)].into(), vec![NodeIndex(1)]),
             None,
         ),
         ("cpus of two nodes", |r| r.tasks = Some(12), Some(&[0, 1])),
@@ -407,7 +407,7 @@ fn what_is_set_aside_is_gone_for_the_next() {
     let mut facts = cluster(2);
     let mut ledger = Ledger::of(&facts);
     let five = request(|request| {
-        request.candidates.truncate(2);
+        request.candidates = request.candidates[..2].to_vec().into();
         request.gres.push(GresRequest {
             per_job: 5,
             memory_each_mib: 4_000,
@@ -419,7 +419,7 @@ fn what_is_set_aside_is_gone_for_the_next() {
     ledger.reserve(JobId(1), &five, &nodes);
     assert_eq!(ledger.fits(&five), None);
     let three = |request: &mut Request| {
-        request.candidates.truncate(2);
+        request.candidates = request.candidates[..2].to_vec().into();
         request.gres.push(GresRequest {
             per_node: 3,
             ..gpus(GPU)

@@ -9,7 +9,7 @@ fn a_job_holds_whole_cores() {
     facts.nodes[0].cpus_per_core = 2;
     let one_of_each_core = |tasks| {
         request(|request| {
-            request.candidates.truncate(1);
+            request.candidates = request.candidates[..1].to_vec().into();
             (request.tasks, request.cpus_per_core) = (Some(tasks), Some(1));
         })
     };
@@ -84,7 +84,7 @@ fn cpus_are_shared_among_those_who_share_and_with_nobody_else() {
     facts.running = vec![job(1, &[0], &full, shared)];
     let sharing = |request: &mut Request| {
         request.choices = vec![Choice {
-            nodes: vec![NodeIndex(0)],
+            nodes: vec![NodeIndex(0)].into(),
             jobs_per_cpu: Some(2),
             ..Choice::default()
         }];

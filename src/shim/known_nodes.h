@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The nodes of a partition for jobs that exclude none and have no say about reservations: of many waiting jobs, most have the
+ * same. To find them takes a step for each node of the cluster, under Slurm's locks. Valid within one hold of these.
+ */
+#ifndef SURGENT_KNOWN_NODES_H
+#define SURGENT_KNOWN_NODES_H
+
+#include <stdbool.h>
+#include <time.h>
+
+#include "compat.h"
+
+/* Of few partitions, and few time limits; the oldest gives way. */
+#define SURGENT_KNOWN_NODES_MAX 8
+
+typedef struct surgent_nodes {
+	const part_record_t *part;
+	time_t duration_s; /* of the job: a reservation that begins later is not in its way */
+	uint32_t *nodes;
+	uint32_t count;
+} surgent_nodes_t;
+
+/* Starts as {0}. */
+typedef struct surgent_known_nodes {
+	surgent_nodes_t entries[SURGENT_KNOWN_NODES_MAX];
+	size_t next;
+} surgent_known_nodes_t;
+
+/* Copies those of this partition and time into `wanted->nodes`, which has room for all nodes; false where they are not known. */
+bool surgent_known_nodes_get(const surgent_known_nodes_t *known, surgent_nodes_t *wanted);
+
+/* Keeps a copy; where memory is out they stay unknown. */
+void surgent_known_nodes_add(surgent_known_nodes_t *known, const surgent_nodes_t *found);
+
+void surgent_known_nodes_free(surgent_known_nodes_t *known);
+
+#endif
