@@ -165,6 +165,8 @@ struct Planner {
     due: Option<Instant>,
     /// Whether something is under way.
     is_busy: bool,
+    /// Urgent jobs that waited for room at the last look, by tasks.
+    waiting: u64,
     /// Waiting jobs at whose class the last snapshot looked.
     looked_at: Changes,
     clock: Clock,
@@ -241,10 +243,13 @@ impl Planner {
     /// What is so now, for the meter.
     fn state_now(&self, core: &Core) -> State {
         let campaigns = self.book.iter().flat_map(|book| &book.campaigns);
+        let mode = core.settings.load().mode;
         State {
-            mode: core.settings.load().mode,
+            mode,
             latched: guard::is_latched(),
             campaigns: campaigns.filter(|campaign| campaign.claims()).count() as u64,
+            // Nobody looks while it is off.
+            waiting: if mode == Mode::Off { 0 } else { self.waiting },
         }
     }
 
@@ -358,6 +363,8 @@ impl Planner {
             decided.extend(audit::decided(decision, facts));
         });
         self.note_times(facts, begun.elapsed());
+        let waiting = facts.waiting.iter().filter(|job| job.hindrance.is_none());
+        self.waiting = waiting.map(|job| u64::from(job.tasks)).sum();
         let step = audit::Step {
             before: &before,
             facts,

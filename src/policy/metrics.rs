@@ -51,6 +51,9 @@ pub struct State {
     pub latched: bool,
     /// Urgent jobs for which others make way.
     pub campaigns: u64,
+    /// Urgent jobs that wait for room alone.
+    #[serde(default)]
+    pub waiting: u64,
 }
 
 /// What one hold of Slurm's locks took.

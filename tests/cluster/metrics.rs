@@ -313,6 +313,7 @@ fn a_full_disk_leaves_the_old_file_and_nothing_is_lost() -> Outcome {
         mode: Mode::On,
         latched: false,
         campaigns,
+        waiting: 0,
     };
     let read = || MetricsFile::within(&disk.0).read().expect("a whole file");
     let mut meter = Meter::default().within(&disk.0);

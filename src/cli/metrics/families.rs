@@ -151,6 +151,11 @@ fn state(metrics: &Metrics) -> Vec<MetricFamily> {
             &[(&[], state.campaigns as f64)],
         ),
         gauge(
+            "surgent_urgent_waiting",
+            "Urgent jobs that wait for room just now, each task of an array by itself.",
+            &[(&[], state.waiting as f64)],
+        ),
+        gauge(
             "surgent_latched",
             "1 if Surgent has stepped aside after faults, until slurmctld is restarted.",
             &[(&[], is(state.latched))],

@@ -34,6 +34,7 @@ fn metrics() -> Metrics {
             mode: Mode::Shadow,
             latched: true,
             campaigns: 2,
+            waiting: 4,
         },
         counters,
     }

@@ -13,6 +13,7 @@ const STATE: State = State {
     mode: Mode::On,
     latched: false,
     campaigns: 0,
+    waiting: 0,
 };
 
 fn given_up() -> Entry {
