@@ -293,6 +293,15 @@ fn options_that_cannot_be_meant_are_refused() {
             &["run", "--saved-line", "x*", "--", "true"],
             "it matches every line",
         ),
+        (
+            &["run", "--save", "none", "--save-signal", "USR1", "--", "true"],
+            "--save none says that the program never saves, --save-signal how it does",
+        ),
+        (
+            &["run", "--save=none", "--checkpoint=*.pt", "--", "true"],
+            "--checkpoint how it does",
+        ),
+        (&["run", "--epochs", "-3", "--", "true"], "-3 is not in 1.."),
         (&["drill", "abc"], "names no job"),
         (&["drill", ""], "names no job"),
     ] {

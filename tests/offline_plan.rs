@@ -113,6 +113,35 @@ fn what_is_not_to_be_stopped_is_said_too() {
     );
 }
 
+#[test]
+fn a_job_that_no_node_is_large_enough_for_is_told_from_one_that_protected_jobs_keep_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let wanting = |nodes: u32| {
+        changed(folder.path(), |snapshot| {
+            snapshot["facts"]["waiting"][0]["request"]["min_nodes"] = nodes.into();
+            snapshot["facts"]["waiting"][0]["request"]["max_nodes"] = Value::Null;
+            snapshot["settings"] = json!({"victims": {"exempt_users": ["eve"]}});
+            for job in snapshot["facts"]["running"].as_array_mut().unwrap() {
+                job["labels"] = json!({"user": "eve"});
+            }
+        })
+    };
+    let never = |nodes: u32| {
+        let snapshot = wanting(nodes);
+        let json: Value = serde_json::from_str(&plan(&snapshot, "900", &["--json"])).unwrap();
+        assert_eq!(json["outcome"], "no_set", "{json:#}");
+        let said = plan(&snapshot, "900", &[]).replace("\n ", "");
+        assert_eq!(
+            said.contains("if no job ran either"),
+            json["never_fits"] == true,
+            "{said}"
+        );
+        json["never_fits"] == true
+    };
+    assert!(!never(4));
+    assert!(never(5), "there are four nodes");
+}
+
 /// The example, in which a change to each running job and to the settings protects all of them.
 fn protected(folder: &Path, settings: Value, change: impl Fn(&mut Value)) -> String {
     changed(folder, |snapshot| {

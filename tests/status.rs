@@ -107,9 +107,36 @@ fn what_cannot_be_done_is_said_in_a_sentence() {
         said.contains("/nonexistent/audit: there is no audit file here"),
         "{said}"
     );
+    let said = refusal(
+        &["--shadow", "--audit", EXAMPLE, "--since", "2025-11-29T00:00"],
+        1,
+    );
+    assert!(
+        said.contains("snapshot.json: not a line of an audit file"),
+        "{said}"
+    );
     let said = refusal(&["--shadow", "--audit", "/dev/null"], 1);
     assert!(said.contains("no regular file"), "{said}");
     assert!(refusal(&["--shadow"], 1).contains("--audit"));
+}
+
+#[test]
+fn a_name_that_no_job_has_is_said() {
+    let told = told(&[
+        "--snapshot",
+        EXAMPLE,
+        "--user",
+        "1000",
+        "--user",
+        "ewe",
+        "--partition",
+        "gpoo",
+    ]);
+    let said = |words: &str| told.contains(words);
+    assert!(
+        said("is of user ewe") && said("is in partition gpoo") && !said("of user 1000"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -22,25 +22,37 @@ const URGENT_MAX: usize = 1_000_000;
 ///
 /// # Errors
 ///
-/// As of [`each_line`].
+/// As of [`each_line`]; or none of its lines is one of an audit file.
 pub(super) fn shadow(
     path: &Path,
     since: UnixTime,
     misfit: &mut dyn FnMut(String) -> Result<(), String>,
 ) -> Result<Summary, String> {
     let mut summary = Summary::default();
+    let (mut has_line, mut first_misfit) = (false, None);
     each_line(path, since, &mut |bytes| {
         match Line::parse(bytes) {
-            Err(error) => misfit(format!("not a line of an audit file: {error}"))?,
-            Ok(line) if line.at < since => {}
-            Ok(line) => summary.add(line),
+            Err(error) => {
+                let sentence = format!("not a line of an audit file: {error}");
+                first_misfit.get_or_insert_with(|| sentence.clone());
+                misfit(sentence)?;
+            }
+            Ok(line) => {
+                has_line = true;
+                if line.at >= since {
+                    summary.add(line);
+                }
+            }
         }
         if summary.urgent.len() > URGENT_MAX {
             return Err(format!("more than {URGENT_MAX} urgent jobs"));
         }
         Ok(())
     })?;
-    Ok(summary)
+    match first_misfit.filter(|_| !has_line) {
+        Some(sentence) => Err(format!("{}: {sentence}; nor is any other one", path.display())),
+        None => Ok(summary),
+    }
 }
 
 /// Hands every line of the audit file at `path`, and of those that were put aside from it as `.1`, `.2` and so on, to `take`,
@@ -175,6 +187,24 @@ mod tests {
         let fault = |path: &Path| shadow(path, ALL, &mut Err).unwrap_err();
         assert!(fault(folder.path()).contains("no regular file"));
         assert!(fault(&folder.path().join("b")).contains("there is no audit file here"));
+    }
+
+    #[test]
+    fn a_file_without_a_single_line_of_an_audit_file_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("a");
+        let read = |text: &str, since: i64| {
+            fs::write(&at, text).unwrap();
+            shadow(&at, UnixTime(since), &mut |_| Ok(()))
+        };
+        let fault = read("Nov 29 slurmctld: started\n{}\n", 0).unwrap_err();
+        assert!(fault.contains("not a line of an audit file"), "{fault}");
+        let newer = no_set(1).replace("\"v\":1", "\"v\":2") + "\n";
+        let fault = read(&newer, 0).unwrap_err();
+        assert!(fault.contains("version 2"), "{fault}");
+        // One that is older is one all the same.
+        assert_eq!(read(&(no_set(1) + "\nrubbish\n"), 10).unwrap().lines, 0);
+        assert_eq!(read("", 0).unwrap().lines, 0);
     }
 
     #[test]

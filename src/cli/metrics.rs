@@ -24,7 +24,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
 
-    /// Write into this file instead, in one go: for the textfile collector of node_exporter, which wants it to end in .prom
+    /// Write into this file instead, in one go: for the textfile collector of node_exporter, which wants it to end in .prom;
+    /// - is standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -46,8 +47,8 @@ pub(super) fn main(args: &Args) -> ExitCode {
 fn answer(args: &Args) -> Result<String, String> {
     let text = text(args.state_dir.as_deref())?;
     match &args.output {
-        Some(file) => write(file, &text).map(|()| String::new()),
-        None => Ok(text),
+        Some(file) if file != Path::new("-") => write(file, &text).map(|()| String::new()),
+        _ => Ok(text),
     }
 }
 

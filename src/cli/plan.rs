@@ -15,8 +15,10 @@ use super::words::visible;
 use crate::monitor;
 use crate::policy::book::Book;
 use crate::policy::facts::{Facts, Hindrance, WaitingJob};
+use crate::policy::fit::Ledger;
 use crate::policy::ids::{JobId, NodeIndex};
 use crate::policy::party::Party;
+use crate::policy::plan::Outcome;
 use crate::policy::round::Round;
 use crate::policy::settings::{Mode, Settings};
 use crate::policy::snapshot::VERSION;
@@ -35,7 +37,7 @@ use verdict::{Prospect, Standing, Verdict};
 /// way goes on. Needs no rights, and touches nothing. With --snapshot it works offline: slurmctld keeps the snapshots behind
 /// its latest plans (see docs/admin.md).
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = AFTER_HELP)]
+#[command(after_long_help = AFTER_HELP, allow_negative_numbers = true)]
 pub(super) struct Args {
     /// A job that waits: 17, 17_4 for a task of an array, 17+0 for a heterogeneous job
     #[arg(long, value_name = "ID")]
@@ -161,9 +163,23 @@ pub(super) fn prospects(facts: &Facts, book: &Book, settings: &Settings, id: Job
             lift(&mut facts, &mut settings);
             decide(facts, settings).into_iter().nth(task)
         });
-        Prospect { verdict, would_help }
+        let is_without_set = matches!(verdict, Verdict::Decided(Outcome::NoSet { .. }));
+        Prospect {
+            never_fits: is_without_set && !fits_alone(facts, id),
+            verdict,
+            would_help,
+        }
     });
     prospects.collect()
+}
+
+/// Whether it would fit if no job ran.
+fn fits_alone(facts: &Facts, id: JobId) -> bool {
+    let facts = Facts {
+        running: Vec::new(),
+        ..facts.clone()
+    };
+    Party::of(&facts, id).is_some_and(|party| party.place(&Ledger::of(&facts)).is_some())
 }
 
 fn verdicts(mut facts: Facts, mut book: Book, mut settings: Settings, id: JobId) -> Vec<Verdict> {

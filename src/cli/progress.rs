@@ -16,7 +16,7 @@ use std::process::ExitCode;
 /// Shows what `surgent run` reads from a program's output by itself: give it the output file of a job to see whether
 /// yours is understood. What the output does not say is unknown, and null in JSON.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = AFTER_HELP)]
+#[command(after_long_help = AFTER_HELP, allow_negative_numbers = true)]
 pub(super) struct Args {
     /// The output, or - for standard input
     file: PathBuf,

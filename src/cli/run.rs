@@ -7,6 +7,7 @@ use crate::monitor::run::{Run, run};
 use crate::policy::directives::{EPOCHS_MAX, SaveKind};
 use crate::progress::pattern::Pattern;
 use clap::ValueEnum;
+use clap::error::ErrorKind;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 /// program (and nothing else) is asked to save; once its model is seen to be saved, Slurm is told, and may stop the job and
 /// put it back into the queue. Outside a Slurm job the program simply runs.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = AFTER_HELP)]
+#[command(after_long_help = AFTER_HELP, allow_negative_numbers = true)]
 pub(super) struct Args {
     /// Epochs in all, where the program does not report them itself
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(EPOCHS_MAX)))]
@@ -76,6 +77,14 @@ Example:
   surgent run --save-signal USR1 --epochs 90 -- python train.py";
 
 pub(super) fn main(args: Args) -> ExitCode {
+    if let (Some(Save::None), Some(option)) = (args.save, args.saving.first()) {
+        let sentence = format!(
+            "--save none says that the program never saves, {option} how it does: leave one of them out"
+        );
+        super::command()
+            .error(ErrorKind::ArgumentConflict, sentence)
+            .exit();
+    }
     let program = Run {
         command: args.command,
         saving: args.saving.options(),

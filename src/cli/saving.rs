@@ -58,6 +58,21 @@ pub(super) struct Args {
 struct Command(Vec<String>);
 
 impl Args {
+    /// The first option by which a program saves, where there is one.
+    pub(super) fn first(&self) -> Option<&'static str> {
+        let saves = |signal: &SignalChoice| matches!(signal, SignalChoice::Given(_));
+        let given = [
+            (self.save_signal.as_ref().is_some_and(saves), "--save-signal"),
+            (self.save_command.is_some(), "--save-command"),
+            (!self.checkpoint.is_empty(), "--checkpoint"),
+            (self.saved_line.is_some(), "--saved-line"),
+            (!self.saved_exit.is_empty(), "--saved-exit"),
+        ];
+        given
+            .into_iter()
+            .find_map(|(is_given, option)| is_given.then_some(option))
+    }
+
     pub(super) fn options(self) -> Options {
         let limit = self.save_command_limit;
         Options {

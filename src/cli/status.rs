@@ -147,6 +147,8 @@ fn show(args: &Args, screen: &Screen) -> Result<String, String> {
         partitions: args.partition.clone(),
         states: args.state.clone(),
     };
+    let unmet = filter.unmet(&report);
+    report.notes.extend(unmet);
     filter.apply(&mut report);
     args.sort.sort(&mut report.training);
     if !args.json {

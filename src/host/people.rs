@@ -9,8 +9,7 @@ mod directory;
 #[cfg(test)]
 mod tests;
 
-use self::directory::Membership;
-pub use self::directory::{Directory, System};
+pub use self::directory::{Directory, Membership, System};
 use crate::policy::admission::rules::{Circle, People};
 use crate::policy::ids::{GroupId, UserId};
 use crate::policy::labels::Name;
@@ -65,6 +64,17 @@ struct Members {
 }
 
 impl<D: Directory> Finder<D> {
+    /// One that asks `directory`.
+    pub fn with(directory: D) -> Self {
+        Self {
+            directory,
+            users: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            missing: BTreeSet::new(),
+            looked: None,
+        }
+    }
+
     /// Looks up all that new settings name.
     pub fn find(&mut self, settings: &Settings) -> Named {
         self.missing.clear();
@@ -81,6 +91,11 @@ impl<D: Directory> Finder<D> {
         } else {
             None
         }
+    }
+
+    /// Keys of the settings with a name for which nobody was found, at the last look-up.
+    pub fn missing(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.missing.iter().map(|(key, name)| (*key, name.as_str()))
     }
 
     fn find_all(&mut self, settings: &Settings) -> Named {

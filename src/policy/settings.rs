@@ -219,6 +219,15 @@ impl Default for AuditSettings {
 }
 
 impl Settings {
+    /// Keys that name partitions, with the names.
+    pub fn partitions(&self) -> [(&'static str, &[String]); 3] {
+        [
+            ("victims.exempt_partitions", &self.victims.exempt_partitions),
+            ("admission.allow_partitions", &self.admission.allow_partitions),
+            ("admission.deny_partitions", &self.admission.deny_partitions),
+        ]
+    }
+
     /// Reads the text of a `surgent.toml`.
     ///
     /// # Errors

@@ -100,7 +100,7 @@ fn the_same_command_gives_the_same_bytes_and_another_seed_others() {
 fn the_table_fits_a_terminal_and_names_what_was_asked_for() {
     let bench = Bench::new();
     bench.trace(50);
-    let output = bench.run(&["--policies", "never,youngest-saved"]);
+    let output = bench.run(&["--policies", "never,youngest-saved,never"]);
     let out = text(&output.stdout);
     assert!(output.status.success(), "{out}");
     assert!(out.lines().all(|line| line.chars().count() <= 100), "{out}");
@@ -111,6 +111,13 @@ fn the_table_fits_a_terminal_and_names_what_was_asked_for() {
         .filter(|name| !["", "policy"].contains(name))
         .collect();
     assert_eq!(names, ["never", "youngest-saved"]);
+
+    let output = bench.run(&["--policies", "never", "--urgent", "0"]);
+    let out = text(&output.stdout);
+    let row = out.lines().find(|line| line.starts_with("never")).unwrap();
+    let urgent: Vec<&str> = row.split('|').skip(1).take(2).collect();
+    let figures: Vec<&str> = urgent.iter().flat_map(|part| part.split_whitespace()).collect();
+    assert_eq!(figures, ["-"; 4], "no urgent job has started: {row}");
 }
 
 #[test]

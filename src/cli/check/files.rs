@@ -2,46 +2,70 @@
 //! Surgent's own files: its settings, and what it is in the middle of.
 
 use super::finding::Finding;
+use super::names;
 use super::safety;
 use crate::host::config::ConfigFile;
+use crate::host::people::System;
 use crate::host::state::StateFile;
 use crate::policy::settings::Mode;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+/// Whether slurmctld answers.
+#[derive(Debug)]
+pub enum Slurmctld {
+    /// It does, and has these partitions, where it tells.
+    Answers {
+        /// Their names.
+        partitions: Option<BTreeSet<String>>,
+    },
+    /// It does not.
+    IsSilent,
+}
+
 /// `surgent.toml` beside this slurm.conf.
-pub fn settings(slurm_conf: &Path) -> Vec<Finding> {
+pub fn settings(slurm_conf: &Path, slurmctld: Slurmctld) -> Vec<Finding> {
     const ABOUT: &str = "surgent.toml";
     let path = slurm_conf.with_file_name(ABOUT);
     let shown = path.display();
+    let (until_then, partitions) = match slurmctld {
+        Slurmctld::Answers { partitions } => {
+            ("what slurmctld has read last is in force until then", partitions)
+        }
+        Slurmctld::IsSilent => ("a slurmctld that starts before that has Surgent do nothing", None),
+    };
+    let mut names = Vec::new();
     let finding = match ConfigFile::beside(slurm_conf).changed() {
-        Some(Err(sentence)) => Finding::error(
-            ABOUT,
-            sentence,
-            "mend that line; what slurmctld has read last is in force until then",
-        ),
+        Some(Err(sentence)) => Finding::error(ABOUT, sentence, format!("mend that line; {until_then}")),
         None | Some(Ok(_)) if !path.exists() => {
             Finding::note(ABOUT, format!("{shown} is not there: the defaults are in force"))
         }
         None => Finding::note(ABOUT, format!("{shown} was not read")),
-        Some(Ok(settings)) => match settings.mode {
-            Mode::On => Finding::ok(ABOUT, format!("{shown}, mode on")),
-            Mode::Shadow => Finding::note(
-                ABOUT,
-                format!("{shown}, mode shadow: what would be done is logged, and no job is touched"),
-            ),
-            Mode::Off => Finding::warning(
-                ABOUT,
-                format!("{shown}, mode off: Surgent does nothing"),
-                "write mode = \"shadow\" or mode = \"on\"",
-            ),
-        },
+        Some(Ok(settings)) => {
+            names = names::findings(&settings, System, partitions.as_ref());
+            of_mode(ABOUT, &path, settings.mode)
+        }
     };
-    [Some(finding), safety::finding(&path)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let findings = [Some(finding), safety::finding(&path)].into_iter().flatten();
+    findings.chain(names).collect()
+}
+
+fn of_mode(about: &str, path: &Path, mode: Mode) -> Finding {
+    let shown = path.display();
+    match mode {
+        Mode::On => Finding::ok(about, format!("{shown}, mode on")),
+        Mode::Shadow => Finding::note(
+            about,
+            format!("{shown}, mode shadow: what would be done is logged, and no job is touched"),
+        ),
+        Mode::Off => Finding::warning(
+            about,
+            format!("{shown}, mode off: Surgent does nothing"),
+            "write mode = \"shadow\" or mode = \"on\"",
+        ),
+    }
 }
 
 /// `surgent.state` under StateSaveLocation.
@@ -91,9 +115,9 @@ mod tests {
         let conf = folder.path().join("slurm.conf");
         let levels = |text: &str| {
             fs::write(folder.path().join("surgent.toml"), text).unwrap();
-            settings(&conf)[0].clone()
+            settings(&conf, Slurmctld::IsSilent)[0].clone()
         };
-        assert_eq!(settings(&conf)[0].level, Level::Note);
+        assert_eq!(settings(&conf, Slurmctld::IsSilent)[0].level, Level::Note);
         assert_eq!(levels("").level, Level::Ok);
         assert_eq!(levels("mode = \"shadow\"").level, Level::Note);
         assert_eq!(levels("mode = \"off\"").level, Level::Warning);
@@ -103,6 +127,16 @@ mod tests {
             wrong.found.contains("mood") && wrong.found.contains("line 2"),
             "{wrong:?}"
         );
+    }
+
+    #[test]
+    fn only_a_slurmctld_that_answers_has_settings_in_force() {
+        let folder = tempfile::tempdir().unwrap();
+        let conf = folder.path().join("slurm.conf");
+        fs::write(folder.path().join("surgent.toml"), "mood = 1").unwrap();
+        let change = |slurmctld| settings(&conf, slurmctld)[0].change.clone().unwrap();
+        assert!(change(Slurmctld::Answers { partitions: None }).contains("in force"));
+        assert!(change(Slurmctld::IsSilent).contains("do nothing"));
     }
 
     #[test]

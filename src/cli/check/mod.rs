@@ -3,6 +3,7 @@
 
 mod files;
 mod finding;
+mod names;
 mod plugins;
 mod safety;
 mod slurm_conf;
@@ -10,6 +11,7 @@ mod slurm_conf;
 use super::output;
 use crate::slurm::command::Environment;
 use crate::slurm::config::Config;
+use crate::slurm::show;
 use finding::{Finding, Level};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -104,7 +106,8 @@ fn findings(environment: &Environment) -> Vec<Finding> {
     if is_controller(&config) {
         findings.extend(plugins::findings(&config, config.slurm_conf()));
         if let Some(path) = config.slurm_conf() {
-            findings.extend(files::settings(path));
+            let partitions = show::partition_names(environment).ok();
+            findings.extend(files::settings(path, files::Slurmctld::Answers { partitions }));
         }
         if let Some(path) = config.get("StateSaveLocation") {
             findings.extend(files::state(path.as_ref()));
@@ -140,7 +143,8 @@ fn without_slurmctld(environment: &Environment) -> Vec<Finding> {
         )),
         false => findings.extend(plugins::findings(&config, Some(&path))),
     }
-    findings.extend(files::settings(&path));
+    findings.extend(slurm_conf::keeps_from_starting(&config));
+    findings.extend(files::settings(&path, files::Slurmctld::IsSilent));
     if let Some(path) = config.get("StateSaveLocation") {
         findings.extend(files::state(path.as_ref()));
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What slurm.conf has to say for Surgent to work.
 
-use super::finding::Finding;
+use super::finding::{Finding, Level};
 use crate::slurm::config::Config;
 
 /// A victim whose program ignores SIGTERM holds its nodes for this long without anybody minding much.
@@ -27,6 +27,20 @@ pub fn findings(config: &Config) -> Vec<Finding> {
         accounting,
     ];
     rules.iter().filter_map(|rule| rule(config)).collect()
+}
+
+/// What keeps a slurmctld with preempt/surgent from starting, by slurm.conf alone: Slurm takes no PreemptType with
+/// PreemptMode off, which is what it is where it is not set.
+pub fn keeps_from_starting(file: &Config) -> Option<Finding> {
+    let is_ours = file.get("PreemptType") == Some("preempt/surgent");
+    let found = is_ours.then(|| preempt_mode(file))??;
+    (found.level == Level::Error).then(|| Finding {
+        found: format!(
+            "{}; slurmctld does not start so, unless a file that is included sets it",
+            found.found
+        ),
+        ..found
+    })
 }
 
 fn shown<'a>(config: &'a Config, key: &str) -> &'a str {
@@ -212,7 +226,6 @@ fn accounting(config: &Config) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::Level;
     use super::*;
 
     const GOOD: &str = "\
@@ -237,6 +250,18 @@ AccountingStoreFlags = job_comment
             found.iter().all(|finding| finding.level == Level::Ok),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn what_keeps_slurmctld_from_starting_is_seen_in_the_file_alone() {
+        let level = |text: &str| keeps_from_starting(&Config::parse(text)).map(|finding| finding.level);
+        assert_eq!(level("PreemptType=preempt/surgent\n"), Some(Level::Error));
+        assert_eq!(
+            level("PreemptType=preempt/surgent\nPreemptMode=OFF\n"),
+            Some(Level::Error)
+        );
+        assert_eq!(level("PreemptType=preempt/surgent\nPreemptMode=REQUEUE\n"), None);
+        assert_eq!(level("PreemptType=preempt/qos\n"), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::cli::plan::verdict::Prospect;
 use crate::cli::who::Who;
 use crate::policy::advance::saved;
 use crate::policy::cost::Cost;
-use crate::policy::directives::Urgency;
+use crate::policy::directives::{self, Urgency};
 use crate::policy::eligibility::due_runtime_s;
 use crate::policy::ids::{JobId, UserId};
 use crate::policy::party::Party;
@@ -103,6 +103,24 @@ pub(super) struct Preempted {
     pub still_left_alone_s: Option<Seconds>,
 }
 
+/// Why a waiting job that is normal is so although its comment asks for more. `is_judged`: Surgent has looked at it.
+fn unheard(id: JobId, state: &str, comment: &[u8], is_judged: bool) -> Option<String> {
+    let asked = directives::parse(comment).ok()?.urgency;
+    if state != "PENDING" || asked != Some(Urgency::Urgent) {
+        return None;
+    }
+    Some(match is_judged {
+        true => {
+            "its comment asks for urgency=urgent, and [admission] in surgent.toml does not let it be urgent"
+                .to_owned()
+        }
+        false => format!(
+            "its comment asks for urgency=urgent, and Surgent has not looked at that: it was off or not loaded when the job \
+             was submitted; `scontrol update JobId={id} Comment=urgency=urgent` has it looked at"
+        ),
+    })
+}
+
 /// All that is to be said of `id`; `None` where there is no such job. `gap`: why the audit file could not be read.
 pub(super) fn explain(
     cluster: &Cluster,
@@ -141,6 +159,8 @@ pub(super) fn explain(
         false => Vec::new(),
     };
     let mut notes = cluster.notes.clone();
+    let unheard = seen.and_then(|seen| unheard(id, &seen.state, &seen.comment, record.is_some()));
+    notes.extend(unheard.filter(|_| !is_urgent));
     notes.extend(gap.filter(|_| preempted.is_some() || (is_urgent && running.is_some())));
     Some(Explanation {
         version: VERSION,
@@ -281,4 +301,24 @@ fn preempted(cluster: &Cluster, id: JobId, record: Option<&Record>, history: &Hi
         left_alone_s,
         still_left_alone_s: ran_s.map(|ran_s| Seconds((left_alone_s.0 - ran_s.0).max(0.0))),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_that_asked_in_vain_is_told_so() {
+        let told = |state, comment: &[u8], is_judged| unheard(JobId(7), state, comment, is_judged);
+        let urgent = b"urgency=urgent";
+        let new = told("PENDING", urgent, false).unwrap();
+        assert!(
+            new.contains("`scontrol update JobId=7 Comment=urgency=urgent`"),
+            "{new}"
+        );
+        assert!(told("PENDING", urgent, true).unwrap().contains("[admission]"));
+        assert_eq!(told("RUNNING", urgent, false), None);
+        assert_eq!(told("PENDING", b"urgency=normal", false), None);
+        assert_eq!(told("PENDING", b"urgent please", false), None);
+    }
 }

@@ -17,6 +17,10 @@ const COLUMNS: usize = 100;
 pub(in crate::cli) fn describe(urgent: JobId, prospect: &Prospect, facts: &Facts) -> String {
     let verdict = &prospect.verdict;
     let mut text = match verdict {
+        Verdict::Decided(Outcome::NoSet { .. }) if prospect.never_fits => fill(&format!(
+            "Job {urgent} waits: it would not fit if no job ran either. No nodes that are up and that it may use have what it \
+             asks for."
+        )),
         Verdict::Decided(outcome) => describe_outcome(urgent, outcome),
         Verdict::Standing(Standing::Hindered { hindrance, .. }) => fill(&notes::blocked(urgent, *hindrance)),
         Verdict::Standing(Standing::InProgress { phase, victims, .. }) => {

@@ -13,6 +13,9 @@ use serde::Serialize;
 pub(in crate::cli) struct Prospect {
     #[serde(flatten)]
     pub verdict: Verdict,
+    /// It would not fit either if no job ran.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub never_fits: bool,
     /// Where no set of victims makes it fit: each rule without which one would.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub would_help: Vec<WouldHelp>,

@@ -39,7 +39,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Shockwave artifacts, or one in the Standard Workload Format, whose processors are taken for GPUs. What a trace
 /// does not tell is drawn by the seed, and the output says so. Jobs without GPUs are left out.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = after_help())]
+#[command(after_long_help = after_help(), allow_negative_numbers = true)]
 pub(super) struct Args {
     /// The trace; - is standard input
     #[arg(value_name = "TRACE")]
@@ -198,10 +198,17 @@ fn report(args: &Args) -> Result<(Report, Option<Timeline>), String> {
         ));
     }
     check_page(args)?;
-    let ways = match args.policies.is_empty() {
-        true => WAYS.to_vec(),
-        false => args.policies.clone(),
-    };
+    let mut ways = Vec::new();
+    for way in if args.policies.is_empty() {
+        &WAYS[..]
+    } else {
+        &args.policies
+    } {
+        // Named twice it is one of them all the same.
+        if !ways.contains(way) {
+            ways.push(*way);
+        }
+    }
     let Compared {
         policies,
         timeline,

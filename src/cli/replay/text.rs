@@ -102,14 +102,18 @@ fn table(report: &Report) -> String {
     let _ = writeln!(text, "{}", "-".repeat(86));
     for line in &report.policies {
         let figures = &line.figures;
+        let of_urgent = |figure: String| match figures.urgent_starts {
+            0 => "-".to_owned(),
+            _ => figure,
+        };
         let _ = writeln!(
             text,
-            "{:20}| {:6} {:6} | {:>10.3} {:>9.2}  | {:8} {:>8.1}| {:>4.1}%{}",
+            "{:20}| {:6} {:6} | {:>10} {:>9}  | {:8} {:>8.1}| {:>4.1}%{}",
             line.policy,
-            time(figures.urgent_wait_s.p50),
-            time(figures.urgent_wait_s.p95),
-            figures.lost_gpu_h_per_start,
-            figures.victims_per_start,
+            of_urgent(time(figures.urgent_wait_s.p50)),
+            of_urgent(time(figures.urgent_wait_s.p95)),
+            of_urgent(format!("{:.3}", figures.lost_gpu_h_per_start)),
+            of_urgent(format!("{:.2}", figures.victims_per_start)),
             time(figures.normal_wait_s.mean),
             figures.normal_slowdown.mean,
             figures.utilisation * 100.0,

@@ -3,6 +3,7 @@
 
 use super::report::{Report, State, Training};
 use crate::cli::who::Who;
+use crate::cli::words::visible;
 use std::cmp::Ordering;
 use std::str::FromStr;
 
@@ -32,6 +33,31 @@ impl Filter {
         let wants = |who: &Who, state| self.wants_who(who) && self.wants_state(state);
         report.urgent.retain(|row| wants(&row.who, row.state));
         report.training.retain(|row| wants(&row.who, row.state));
+    }
+
+    /// A sentence for each name that no job in `report` has: a typing error shows an empty table otherwise.
+    pub(super) fn unmet(&self, report: &Report) -> Vec<String> {
+        let rows = || {
+            let urgent = report.urgent.iter().map(|row| &row.who);
+            urgent.chain(report.training.iter().map(|row| &row.who))
+        };
+        let users = self
+            .users
+            .iter()
+            .filter(|user| !rows().any(|who| who.is_of(user)));
+        let users =
+            users.map(|user| format!("no urgent job and no training here is of user {}", visible(user)));
+        let partitions = self
+            .partitions
+            .iter()
+            .filter(|name| !rows().any(|who| who.is_in(name)));
+        let partitions = partitions.map(|name| {
+            format!(
+                "no urgent job and no training here is in partition {}",
+                visible(name)
+            )
+        });
+        users.chain(partitions).collect()
     }
 
     fn wants_who(&self, who: &Who) -> bool {

@@ -53,13 +53,7 @@ impl Directory for &Fake {
 }
 
 fn finder(fake: &Fake) -> Finder<&Fake> {
-    Finder {
-        directory: fake,
-        users: BTreeMap::new(),
-        groups: BTreeMap::new(),
-        missing: BTreeSet::new(),
-        looked: None,
-    }
+    Finder::with(fake)
 }
 
 /// As if `time` had passed.

@@ -5,7 +5,7 @@ use super::assemble::{AsUrgent, Parts, Site, facts, is_waiting_urgent};
 use super::defaults;
 use super::details::Details;
 use super::list::{self, Listed};
-use super::places::{Nodes, Places, partitions, reservations};
+use super::places::{self, Nodes, Places, partitions, reservations};
 use super::texts::{self, TEXTS, WHOLE_TEXTS};
 use super::waiting::WISHES;
 use super::{Seen, ShowError};
@@ -14,7 +14,7 @@ use crate::policy::resources::GresTable;
 use crate::policy::units::UnixTime;
 use crate::slurm::command::{Bounds, CommandError, Environment, run_up_to};
 use crate::slurm::config::{Config, Version};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Each command has so long; with 50,000 jobs one takes a few seconds.
@@ -127,6 +127,16 @@ pub fn look_as(environment: &Environment, as_urgent: &AsUrgent<'_>) -> Result<(S
 }
 
 /// Slurm's commands, set to print what can be read again.
+/// The names of all partitions.
+///
+/// # Errors
+///
+/// As [`look`].
+pub fn partition_names(environment: &Environment) -> Result<BTreeSet<String>, CommandError> {
+    let slurm = Slurm::new(environment);
+    Ok(places::partition_names(&slurm.show("partition")?))
+}
+
 struct Slurm(Environment);
 
 impl Slurm {

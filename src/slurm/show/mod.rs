@@ -35,7 +35,7 @@ use super::command::CommandError;
 use crate::policy::facts::{Component, Facts};
 use crate::policy::ids::{ArrayTask, JobId, UserId};
 use crate::policy::units::{Seconds, UnixTime};
-pub use ask::{look, look_as};
+pub use ask::{look, look_as, partition_names};
 
 /// The cluster at one moment.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,7 +11,7 @@ use crate::policy::ids::NodeIndex;
 use crate::policy::resources::{Amounts, GresTable};
 use crate::policy::units::UnixTime;
 use bstr::ByteSlice;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// The nodes, in Slurm's order.
 #[derive(Clone, Debug, Default)]
@@ -193,6 +193,13 @@ fn availability(state: &[u8]) -> Availability {
 pub fn partitions(printed: &[u8], nodes: &Nodes) -> HashMap<String, Partition> {
     let all = records(printed, b"PartitionName=").filter_map(|line| partition(line, nodes));
     all.collect()
+}
+
+/// The names in what `scontrol show partition -o` prints.
+pub fn partition_names(printed: &[u8]) -> BTreeSet<String> {
+    let all = records(printed, b"PartitionName=");
+    all.filter_map(|line| word(Fields::of(line).next("PartitionName")?))
+        .collect()
 }
 
 fn partition(line: &[u8], nodes: &Nodes) -> Option<(String, Partition)> {

@@ -2,14 +2,17 @@
 //! A line of the audit file, as far as a summary needs it.
 
 use super::urgent::Victim;
+use crate::policy::audit::VERSION;
 use crate::policy::ids::{JobId, UserId};
 use crate::policy::units::{Seconds, UnixTime};
 use serde::Deserialize;
+use serde::de::Error as _;
 use std::collections::BTreeMap;
 
 /// A line of the audit file. Kinds and fields that a summary does not need may hold anything.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Line {
+    v: u32,
     /// When it was written.
     pub at: UnixTime,
     #[serde(default)]
@@ -63,9 +66,15 @@ impl Line {
     /// Reads one line of the file.
     ///
     /// # Errors
-    /// It is no JSON, or lacks what every line of its kind has.
+    /// It is no JSON, lacks what every line of its kind has, or is of a version that this Surgent does not know.
     pub fn parse(text: &[u8]) -> serde_json::Result<Self> {
-        serde_json::from_slice(text)
+        let line: Self = serde_json::from_slice(text)?;
+        match line.v {
+            VERSION => Ok(line),
+            newer => Err(serde_json::Error::custom(format!(
+                "it has version {newer}, and this Surgent reads {VERSION}"
+            ))),
+        }
     }
 }
 
