@@ -448,13 +448,14 @@ fn promote(book: &mut Book, facts: &Facts, settings: &Settings, actions: &mut Ve
             .any(|campaign| turn::is_on(campaign.phase, facts.now));
         let held_up = its_turn && has_somebody_before(facts, job);
         let place = queue::place(job, held_up, facts.now, settings);
-        if job.blocked || job.priority >= place {
+        let last = book.promoted.get(&job.id);
+        // What was given to it and is not its any more goes back; during its turn it needs all of it. A priority that somebody
+        // else has raised stays.
+        let is_above = !its_turn && last.is_some_and(|last| last.place == job.priority && last.place > place);
+        if job.blocked || (job.priority >= place && !is_above) {
             continue;
         }
-        let rested = book
-            .promoted
-            .get(&job.id)
-            .is_none_or(|last| place > last.place || facts.now - last.at >= PROMOTE_EVERY_S);
+        let rested = last.is_none_or(|last| place > last.place || facts.now - last.at >= PROMOTE_EVERY_S);
         if rested {
             let at = facts.now;
             book.promoted.insert(job.id, Promotion { at, place });

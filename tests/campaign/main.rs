@@ -6,6 +6,7 @@ mod forgotten;
 mod het;
 mod metrics;
 mod patience;
+mod places;
 mod rounds;
 mod setbacks;
 mod turns;
