@@ -22,6 +22,8 @@ const COMMENT: &str = "epochs=90 epoch=12.5 epoch_s=600 at=1764410000 save=step 
 #[derive(Clone, Copy)]
 pub struct Size {
     pub nodes: u32,
+    /// Urgent jobs that wait, and may run on each node.
+    pub urgent: u32,
 }
 
 impl Size {
@@ -55,6 +57,7 @@ impl Size {
              SlurmctldParameters=cloud_dns\n\
              NodeName=c[0-{last}] NodeAddr=127.0.0.1 State=CLOUD CPUs=64 Sockets=2 CoresPerSocket=32 ThreadsPerCore=1 \
              RealMemory=500000 Gres=gpu:a100:4\n\
+             PartitionName=all Nodes=c[0-{last}]\n\
              {partitions}",
             most = 2 * self.jobs() + 1000,
             last = self.nodes - 1,
@@ -97,6 +100,15 @@ pub fn full(size: Size, interrupted: Arc<AtomicBool>) -> Outcome<Cluster> {
     }
     wait_until_started(&cluster, size.jobs())?;
     with_preemption(&mut cluster)?;
+    if size.urgent > 0 {
+        println!("Submitting {} urgent jobs that wait.", size.urgent);
+    }
+    for _ in 0..size.urgent {
+        // Held, so that they are looked at and not planned for.
+        let job = ["--hold", "-N1", "-p", "all", "-o", "/dev/null"];
+        let rest = ["--comment=urgency=urgent", "--wrap", "sleep 1"];
+        cluster.ask("sbatch", &[&job[..], &rest[..]].concat())?;
+    }
     Ok(cluster)
 }
 

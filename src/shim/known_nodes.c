@@ -4,18 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool surgent_known_nodes_get(const surgent_known_nodes_t *known, surgent_nodes_t *wanted)
+const surgent_nodes_t *surgent_known_nodes_find(const surgent_known_nodes_t *known, const part_record_t *part,
+						time_t duration_s)
 {
 	for (size_t i = 0; i < SURGENT_KNOWN_NODES_MAX; i++) {
 		const surgent_nodes_t *kept = &known->entries[i];
 
-		if (kept->part != wanted->part || kept->duration_s != wanted->duration_s)
-			continue;
-		memcpy(wanted->nodes, kept->nodes, kept->count * sizeof(*kept->nodes));
-		wanted->count = kept->count;
-		return true;
+		if (kept->part == part && kept->duration_s == duration_s)
+			return kept;
 	}
-	return false;
+	return NULL;
 }
 
 void surgent_known_nodes_add(surgent_known_nodes_t *known, const surgent_nodes_t *found)
@@ -27,7 +25,7 @@ void surgent_known_nodes_add(surgent_known_nodes_t *known, const surgent_nodes_t
 	if (!nodes)
 		return;
 	memcpy(nodes, found->nodes, bytes);
-	free(slot->nodes);
+	free((void *)slot->nodes);
 	*slot = *found;
 	slot->nodes = nodes;
 	known->next = (known->next + 1) % SURGENT_KNOWN_NODES_MAX;
@@ -36,6 +34,6 @@ void surgent_known_nodes_add(surgent_known_nodes_t *known, const surgent_nodes_t
 void surgent_known_nodes_free(surgent_known_nodes_t *known)
 {
 	for (size_t i = 0; i < SURGENT_KNOWN_NODES_MAX; i++)
-		free(known->entries[i].nodes);
+		free((void *)known->entries[i].nodes);
 	*known = (surgent_known_nodes_t){ 0 };
 }

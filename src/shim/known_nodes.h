@@ -6,18 +6,17 @@
 #ifndef SURGENT_KNOWN_NODES_H
 #define SURGENT_KNOWN_NODES_H
 
-#include <stdbool.h>
 #include <time.h>
 
 #include "compat.h"
 
-/* Of few partitions, and few time limits; the oldest gives way. */
-#define SURGENT_KNOWN_NODES_MAX 8
+/* Pairs of a partition and a time limit; the oldest gives way. */
+#define SURGENT_KNOWN_NODES_MAX 64
 
 typedef struct surgent_nodes {
 	const part_record_t *part;
 	time_t duration_s; /* of the job: a reservation that begins later is not in its way */
-	uint32_t *nodes;
+	const uint32_t *nodes;
 	uint32_t count;
 } surgent_nodes_t;
 
@@ -27,8 +26,9 @@ typedef struct surgent_known_nodes {
 	size_t next;
 } surgent_known_nodes_t;
 
-/* Copies those of this partition and time into `wanted->nodes`, which has room for all nodes; false where they are not known. */
-bool surgent_known_nodes_get(const surgent_known_nodes_t *known, surgent_nodes_t *wanted);
+/* NULL where they are not known. Valid until others are added. */
+const surgent_nodes_t *surgent_known_nodes_find(const surgent_known_nodes_t *known, const part_record_t *part,
+						time_t duration_s);
 
 /* Keeps a copy; where memory is out they stay unknown. */
 void surgent_known_nodes_add(surgent_known_nodes_t *known, const surgent_nodes_t *found);

@@ -82,15 +82,16 @@ static uint32_t choice_flags(const job_record_t *job, const part_record_t *part)
 	return flags;
 }
 
-/* The nodes that the job may use into `found`, which has room for all. */
+/* The nodes of the partition that the job may use; false when memory is out. */
 static bool find_nodes(places_t *places, surgent_nodes_t *found)
 {
 	const part_record_t *part = found->part;
 	const job_details_t *details = places->job->details;
 	bitstr_t *excluded = details->exc_node_bitmap;
 	bool *usable = surgent_arena_alloc(places->arena, (size_t)node_record_count, sizeof(*usable));
+	uint32_t *nodes = surgent_arena_alloc(places->arena, (size_t)node_record_count, sizeof(*nodes));
 
-	if (!usable)
+	if (!usable || !nodes)
 		return false;
 	if (part->node_bitmap) {
 		SURGENT_FOR_BITS(inx, part->node_bitmap) {
@@ -100,8 +101,23 @@ static bool find_nodes(places_t *places, surgent_nodes_t *found)
 	surgent_apply_reservations(places->job, part, usable);
 	for (int i = 0; i < node_record_count; i++) {
 		if (usable[i])
-			found->nodes[found->count++] = (uint32_t)i;
+			nodes[found->count++] = (uint32_t)i;
 	}
+	found->nodes = nodes;
+	return true;
+}
+
+/* Others that are found later may take the place of what is known of these. */
+static bool copy_nodes(places_t *places, const surgent_nodes_t *kept, surgent_choice_t *choice)
+{
+	uint32_t *nodes = surgent_arena_alloc(places->arena, kept->count, sizeof(*nodes));
+
+	if (!nodes && kept->count)
+		return false;
+	for (uint32_t i = 0; i < kept->count; i++)
+		nodes[i] = kept->nodes[i];
+	choice->nodes = nodes;
+	choice->node_count = kept->count;
 	return true;
 }
 
@@ -110,20 +126,15 @@ static bool list_nodes(places_t *places, const part_record_t *part, surgent_choi
 	const job_record_t *job = places->job;
 	const job_details_t *details = job->details;
 	const bool is_like_others = !details->exc_node_bitmap && !surgent_has_say_in_reservations(job);
-	surgent_nodes_t found = {
-		.part = part,
-		.duration_s = surgent_job_duration_s(job, part),
-		.nodes = surgent_arena_alloc(places->arena, (size_t)node_record_count, sizeof(*found.nodes)),
-	};
+	surgent_nodes_t found = { .part = part, .duration_s = surgent_job_duration_s(job, part) };
+	const surgent_nodes_t *kept = surgent_known_nodes_find(places->known, part, found.duration_s);
 
-	if (!found.nodes)
+	if (is_like_others && kept)
+		return copy_nodes(places, kept, choice);
+	if (!find_nodes(places, &found))
 		return false;
-	if (!is_like_others || !surgent_known_nodes_get(places->known, &found)) {
-		if (!find_nodes(places, &found))
-			return false;
-		if (is_like_others)
-			surgent_known_nodes_add(places->known, &found);
-	}
+	if (is_like_others)
+		surgent_known_nodes_add(places->known, &found);
 	choice->nodes = found.nodes;
 	choice->node_count = found.count;
 	return true;

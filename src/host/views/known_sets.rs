@@ -4,8 +4,8 @@
 use crate::policy::ids::NodeIndex;
 use crate::policy::node_set::NodeSet;
 
-/// So many are remembered: Slurm's locks are held while a list of nodes is compared with each of them.
-const SETS_MAX: usize = 8;
+/// So many are remembered: one for each of the partitions that a job may name, and then some.
+const SETS_MAX: usize = 64;
 
 /// Sets of nodes that were met in this look, the last ones first.
 #[derive(Debug, Default)]

@@ -185,9 +185,7 @@ impl<'c, 'a> Standing<'c, 'a> {
         self.given.take(&before.most);
         let mut of_use = Use::default();
         for (component, demand) in self.choice.demands.iter().enumerate() {
-            let ways = demand
-                .ways()
-                .filter(|way| way.candidates.binary_search(&node).is_ok());
+            let ways = demand.ways().filter(|way| way.candidates.has(node));
             let offers: SmallVec<[Amounts; 2]> =
                 ways.filter_map(|way| self.ledger.offer(node, way)).collect();
             if !offers.is_empty() {
