@@ -73,5 +73,7 @@ fn page(command: &Command, man: &Path) -> io::Result<()> {
         .section("1")
         .manual("Surgent")
         .render(&mut text)?;
+    // What stands below the options: exit codes, variables, examples.
+    let text = String::from_utf8_lossy(&text).replace(".SH EXTRA", ".SH NOTES");
     fs::write(man.join(format!("{name}.1")), text)
 }

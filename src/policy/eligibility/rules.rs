@@ -105,7 +105,13 @@ pub(super) fn standing_rules<'a>(
             named(&labels.partition, &victims.exempt_partitions),
         ),
         rule(Refusal::BelowMinRuntime, ran(victims.min_runtime_s)),
-        rule(Refusal::RestartedRecently, ran(due_runtime_s(preempted, victims))),
+        rule(
+            Refusal::RestartedRecently,
+            match preempted {
+                0 => is(false),
+                _ => ran(due_runtime_s(preempted, victims)),
+            },
+        ),
         rule(
             Refusal::NearlyDone,
             Measure::AtLeast {
