@@ -57,7 +57,7 @@ impl Size {
              SlurmctldParameters=cloud_dns\n\
              NodeName=c[0-{last}] NodeAddr=127.0.0.1 State=CLOUD CPUs=64 Sockets=2 CoresPerSocket=32 ThreadsPerCore=1 \
              RealMemory=500000 Gres=gpu:a100:4\n\
-             PartitionName=all Nodes=c[0-{last}]\n\
+             PartitionName=clouds Nodes=c[0-{last}]\n\
              {partitions}",
             most = 2 * self.jobs() + 1000,
             last = self.nodes - 1,
@@ -105,7 +105,7 @@ pub fn full(size: Size, interrupted: Arc<AtomicBool>) -> Outcome<Cluster> {
     }
     for _ in 0..size.urgent {
         // Held, so that they are looked at and not planned for.
-        let job = ["--hold", "-N1", "-p", "all", "-o", "/dev/null"];
+        let job = ["--hold", "-N1", "-p", "clouds", "-o", "/dev/null"];
         let rest = ["--comment=urgency=urgent", "--wrap", "sleep 1"];
         cluster.ask("sbatch", &[&job[..], &rest[..]].concat())?;
     }
