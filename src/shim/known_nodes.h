@@ -10,7 +10,7 @@
 
 #include "compat.h"
 
-/* Pairs of a partition and a time limit; the oldest gives way. */
+/* Pairs of a partition and a time limit. The first ones stay, so that nobody's list is freed. */
 #define SURGENT_KNOWN_NODES_MAX 64
 
 typedef struct surgent_nodes {
@@ -23,14 +23,14 @@ typedef struct surgent_nodes {
 /* Starts as {0}. */
 typedef struct surgent_known_nodes {
 	surgent_nodes_t entries[SURGENT_KNOWN_NODES_MAX];
-	size_t next;
+	size_t count;
 } surgent_known_nodes_t;
 
-/* NULL where they are not known. Valid until others are added. */
+/* NULL where they are not known. */
 const surgent_nodes_t *surgent_known_nodes_find(const surgent_known_nodes_t *known, const part_record_t *part,
 						time_t duration_s);
 
-/* Keeps a copy; where memory is out they stay unknown. */
+/* Keeps a copy where there is room for one. */
 void surgent_known_nodes_add(surgent_known_nodes_t *known, const surgent_nodes_t *found);
 
 void surgent_known_nodes_free(surgent_known_nodes_t *known);

@@ -107,36 +107,25 @@ static bool find_nodes(places_t *places, surgent_nodes_t *found)
 	return true;
 }
 
-/* Others that are found later may take the place of what is known of these. */
-static bool copy_nodes(places_t *places, const surgent_nodes_t *kept, surgent_choice_t *choice)
-{
-	uint32_t *nodes = surgent_arena_alloc(places->arena, kept->count, sizeof(*nodes));
-
-	if (!nodes && kept->count)
-		return false;
-	for (uint32_t i = 0; i < kept->count; i++)
-		nodes[i] = kept->nodes[i];
-	choice->nodes = nodes;
-	choice->node_count = kept->count;
-	return true;
-}
-
 static bool list_nodes(places_t *places, const part_record_t *part, surgent_choice_t *choice)
 {
 	const job_record_t *job = places->job;
 	const job_details_t *details = job->details;
 	const bool is_like_others = !details->exc_node_bitmap && !surgent_has_say_in_reservations(job);
 	surgent_nodes_t found = { .part = part, .duration_s = surgent_job_duration_s(job, part) };
-	const surgent_nodes_t *kept = surgent_known_nodes_find(places->known, part, found.duration_s);
+	const surgent_nodes_t *nodes = NULL;
 
-	if (is_like_others && kept)
-		return copy_nodes(places, kept, choice);
-	if (!find_nodes(places, &found))
-		return false;
 	if (is_like_others)
-		surgent_known_nodes_add(places->known, &found);
-	choice->nodes = found.nodes;
-	choice->node_count = found.count;
+		nodes = surgent_known_nodes_find(places->known, part, found.duration_s);
+	if (!nodes) {
+		if (!find_nodes(places, &found))
+			return false;
+		if (is_like_others)
+			surgent_known_nodes_add(places->known, &found);
+		nodes = &found;
+	}
+	choice->nodes = nodes->nodes;
+	choice->node_count = nodes->count;
 	return true;
 }
 

@@ -5,6 +5,7 @@ use crate::on_cluster;
 use crate::scene::{TOML, four, quick, urgent, wait_for_requests};
 use crate::support::{Cluster, JobId, LIMIT, Outcome, places};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
@@ -160,6 +161,64 @@ fn the_kept_facts_give_the_plan_that_was_made() -> Outcome {
                 .count();
             assert_eq!(complaints, 1);
             assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+            Ok(())
+        },
+    )
+}
+
+/// The names of the nodes that each waiting job may use, by the kept facts.
+fn usable_nodes(file: &PathBuf) -> Outcome<BTreeMap<u64, Vec<String>>> {
+    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let kept: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let all = kept["facts"]["nodes"].as_array().unwrap();
+    let name = |index: &Value| {
+        let node = all.iter().find(|node| node["index"] == *index).unwrap();
+        node["name"].as_str().unwrap().to_owned()
+    };
+    let waiting = kept["facts"]["waiting"].as_array().unwrap().iter();
+    let of_job = |job: &Value| {
+        let nodes = job["request"]["choices"][0]["nodes"].as_array().unwrap();
+        (job["id"].as_u64().unwrap(), nodes.iter().map(name).collect())
+    };
+    Ok(waiting.map(of_job).collect())
+}
+
+#[test]
+fn what_several_jobs_may_use_alike_is_not_taken_for_what_another_may_use() -> Outcome {
+    on_cluster(
+        quick().toml(&format!("{TOML}[urgent]\nwait_max_s = 0\n")),
+        |cluster| {
+            let trainees = four(cluster, |training| training.lasting(60, 0.1).option("--save-s=4"))?;
+            let later = [
+                "create",
+                "reservation",
+                "ReservationName=later",
+                "StartTime=now+60minutes",
+                "Duration=60",
+                "Nodes=n4",
+                "Users=root",
+            ];
+            cluster.ask("scontrol", &later)?;
+            let held = |options: &[&str]| {
+                let common = ["--hold", "-N1", "--comment=urgency=urgent"];
+                cluster.sbatch(&[&common, options].concat(), "sleep 1")
+            };
+            let short = ["-t", "10"];
+            let long = ["-t", "600"];
+            let jobs = [
+                (held(&short)?, &["n1", "n2", "n3", "n4"][..]),
+                (held(&long)?, &["n1", "n2", "n3"]),
+                (held(&[&short[..], &["-x", "n1"]].concat())?, &["n2", "n3", "n4"]),
+                (held(&[&short[..], &["--reservation=later"]].concat())?, &[]),
+                (held(&long)?, &["n1", "n2", "n3"]),
+                (held(&short)?, &["n1", "n2", "n3", "n4"]),
+            ];
+            let first = urgent(cluster, "first", 1)?;
+            wait_for_requests(cluster, &trainees, first, 1)?;
+            let usable = usable_nodes(&kept(cluster, first)?)?;
+            for (job, nodes) in jobs {
+                assert_eq!(usable[&u64::from(job.0)], nodes, "{usable:?}");
+            }
             Ok(())
         },
     )
