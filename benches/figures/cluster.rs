@@ -8,10 +8,10 @@ use surgent::policy::facts::{
 };
 use surgent::policy::ids::{JobId, NodeIndex, UserId};
 use surgent::policy::labels::Labels;
-use surgent::policy::resources::Amounts;
+use surgent::policy::resources::{Amounts, GresId};
 use surgent::policy::units::{Seconds, UnixTime};
 
-const NOW: i64 = 1_764_410_000;
+pub const NOW: i64 = 1_764_410_000;
 const CPUS: u32 = 120;
 const GPUS: u64 = 40;
 /// One job in so many spans nodes.
@@ -53,37 +53,19 @@ pub fn full(nodes: u32, jobs_per_node: u32, urgent: u32) -> Facts {
     }
     let gpu = facts.gres.id("gpu", None);
     for at in 0..urgent {
-        facts.waiting.push(WaitingJob {
-            application: None,
-            id: JobId(10_000_000 + at),
-            priority: 1000 - at,
-            submit: UnixTime(NOW - 60),
-            blocked: false,
-            tested: true,
-            hindrance: None,
-            tasks: 1,
-            het: None,
-            worth: None,
-            request: Request {
-                min_nodes: 8,
-                max_nodes: Some(8),
-                cpus_per_task: 1,
-                memory: MemoryRequest::PerNode(100_000),
-                gres: vec![GresRequest {
-                    id: gpu,
-                    per_node: GPUS / 2,
-                    per_job: 0,
-                    per_task: 0,
-                    cpus_each: 0,
-                    cpus_by_job: false,
-                    memory_each_mib: 0,
-                }],
-                candidates: (0..nodes).map(NodeIndex).collect(),
-                ..Request::default()
-            },
-            record: None,
-            admin_comment: Vec::new(),
-        });
+        let request = Request {
+            min_nodes: 8,
+            max_nodes: Some(8),
+            cpus_per_task: 1,
+            memory: MemoryRequest::PerNode(100_000),
+            gres: vec![GresRequest {
+                per_node: GPUS / 2,
+                ..none_of(gpu)
+            }],
+            candidates: (0..nodes).map(NodeIndex).collect(),
+            ..Request::default()
+        };
+        facts.waiting.push(waiting(10_000_000 + at, 1000 - at, request));
     }
     facts
 }
@@ -96,19 +78,7 @@ fn job(id: u32, seat: u32, on: &[u32], share: &Amounts) -> RunningJob {
         _ => SaveKind::Step,
     };
     RunningJob {
-        id: JobId(id),
-        array: None,
-        user: UserId::default(),
-        labels: Labels::default(),
-        start: UnixTime(NOW - 4000 - i64::from(vary(1, 100_000))),
         end: Some(UnixTime(NOW + 10_000 + i64::from(vary(2, 100_000)))),
-        submit: None,
-        preempt_time: None,
-        traits: JobTraits {
-            batch: true,
-            requeue: true,
-            ..JobTraits::default()
-        },
         holdings: on
             .iter()
             .map(|node| Holding {
@@ -128,7 +98,61 @@ fn job(id: u32, seat: u32, on: &[u32], share: &Amounts) -> RunningJob {
             priority: u8::try_from(vary(8, 101)).ok(),
             ..Directives::default()
         }),
+        ..running(id, UnixTime(NOW - 4000 - i64::from(vary(1, 100_000))))
+    }
+}
+
+/// A job that may be stopped and holds nothing yet.
+pub fn running(id: u32, start: UnixTime) -> RunningJob {
+    RunningJob {
+        id: JobId(id),
+        array: None,
+        user: UserId::default(),
+        labels: Labels::default(),
+        start,
+        end: None,
+        submit: None,
+        preempt_time: None,
+        traits: JobTraits {
+            batch: true,
+            requeue: true,
+            ..JobTraits::default()
+        },
+        holdings: Vec::new(),
+        directives: None,
         record: None,
         admin_comment: Vec::new(),
+    }
+}
+
+/// An urgent job that Slurm has tried to start.
+pub fn waiting(id: u32, priority: u32, request: Request) -> WaitingJob {
+    WaitingJob {
+        application: None,
+        id: JobId(id),
+        priority,
+        submit: UnixTime(NOW - 60),
+        blocked: false,
+        tested: true,
+        hindrance: None,
+        tasks: 1,
+        het: None,
+        worth: None,
+        request,
+        record: None,
+        admin_comment: Vec::new(),
+    }
+}
+
+/// A generic resource of which nothing is asked.
+pub fn none_of(id: GresId) -> GresRequest {
+    GresRequest {
+        id,
+        per_node: 0,
+        per_job: 0,
+        per_task: 0,
+        cpus_each: 0,
+        cpus_by_job: false,
+        memory_each_mib: 0,
     }
 }

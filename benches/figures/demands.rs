@@ -2,16 +2,16 @@
 //! Plans for demands that are hard to satisfy on alike nodes: totals that a few nodes more than needed give together, several
 //! components, and many urgent jobs that nothing helps.
 
+use crate::cluster::{self, NOW};
 use crate::median;
 use std::hint::black_box;
 use surgent::policy::book::Book;
 use surgent::policy::directives;
 use surgent::policy::facts::{
-    Availability, Component, Facts, GresRequest, Holding, JobTraits, Node, Request, RunningJob, WaitingJob,
+    Availability, Component, Facts, GresRequest, Holding, Node, Request, RunningJob, WaitingJob,
 };
 use surgent::policy::fit::Ledger;
-use surgent::policy::ids::{JobId, NodeIndex, UserId};
-use surgent::policy::labels::Labels;
+use surgent::policy::ids::{JobId, NodeIndex};
 use surgent::policy::outlook::Outlook;
 use surgent::policy::party::Party;
 use surgent::policy::plan::{Constraints, Outcome};
@@ -21,7 +21,6 @@ use surgent::policy::settings::Settings;
 use surgent::policy::step::step;
 use surgent::policy::units::UnixTime;
 
-const NOW: i64 = 1_764_410_000;
 const CPUS: u32 = 64;
 const GPUS: u64 = 8;
 
@@ -195,26 +194,12 @@ fn full(nodes: u32, jobs_per_node: u32, comment: &str) -> Facts {
                 _ => format!("{comment} save_s={} priority={}", 1 + vary(1, 200), vary(2, 101)),
             };
             facts.running.push(RunningJob {
-                id: JobId(id),
-                array: None,
-                user: UserId::default(),
-                labels: Labels::default(),
-                start: UnixTime(NOW - 20_000),
-                end: None,
-                submit: None,
-                preempt_time: None,
-                traits: JobTraits {
-                    batch: true,
-                    requeue: true,
-                    ..JobTraits::default()
-                },
                 holdings: vec![Holding {
                     node: NodeIndex(index),
                     amounts: part(jobs_per_node),
                 }],
                 directives: directives::parse(comment.as_bytes()).ok(),
-                record: None,
-                admin_comment: Vec::new(),
+                ..cluster::running(id, UnixTime(NOW - 20_000))
             });
         }
     }
@@ -223,36 +208,18 @@ fn full(nodes: u32, jobs_per_node: u32, comment: &str) -> Facts {
 
 fn waiting(facts: &mut Facts, at: u32, case: &Case) -> WaitingJob {
     let gres = GresRequest {
-        id: facts.gres.id("gpu", None),
-        per_node: 0,
         per_job: case.gpus,
-        per_task: 0,
-        cpus_each: 0,
-        cpus_by_job: false,
-        memory_each_mib: 0,
+        ..cluster::none_of(facts.gres.id("gpu", None))
     };
-    WaitingJob {
-        application: None,
-        id: JobId(10_000_000 + at),
-        priority: 1000,
-        submit: UnixTime(NOW - 60),
-        blocked: false,
-        tested: true,
-        hindrance: None,
-        tasks: 1,
-        het: None,
-        worth: None,
-        request: Request {
-            min_nodes: case.between.0,
-            max_nodes: Some(case.between.1),
-            min_cpus: case.tasks.unwrap_or(case.between.0),
-            tasks: case.tasks,
-            cpus_per_task: 1,
-            gres: Vec::from_iter((case.gpus > 0).then_some(gres)),
-            candidates: facts.nodes.iter().map(|node| node.index).collect(),
-            ..Request::default()
-        },
-        record: None,
-        admin_comment: Vec::new(),
-    }
+    let request = Request {
+        min_nodes: case.between.0,
+        max_nodes: Some(case.between.1),
+        min_cpus: case.tasks.unwrap_or(case.between.0),
+        tasks: case.tasks,
+        cpus_per_task: 1,
+        gres: Vec::from_iter((case.gpus > 0).then_some(gres)),
+        candidates: facts.nodes.iter().map(|node| node.index).collect(),
+        ..Request::default()
+    };
+    cluster::waiting(10_000_000 + at, 1000, request)
 }

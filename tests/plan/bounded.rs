@@ -2,11 +2,9 @@
 //! What a plan takes, counted in looks at nodes: whatever is asked for, it is not much more than there may be.
 
 use crate::cluster::{Dice, NOW};
-use crate::tables;
+use crate::{parts, tables};
 use surgent::policy::directives;
-use surgent::policy::facts::{
-    Availability, Component, Facts, GresRequest, Holding, Node, RunningJob, WaitingJob,
-};
+use surgent::policy::facts::{Component, Facts, Holding, RunningJob};
 use surgent::policy::fit::{Demand, Ledger};
 use surgent::policy::ids::{JobId, NodeIndex};
 use surgent::policy::outlook::Outlook;
@@ -33,13 +31,7 @@ fn full(nodes: &[(u32, u32)], jobs_per_node: u32) -> Facts {
             amounts.add_gres(gpu, u64::from(gpus / of));
             amounts
         };
-        facts.nodes.push(Node {
-            index: NodeIndex(index),
-            name: format!("n{index}"),
-            availability: Availability::Up,
-            total: part(1),
-            cpus_per_core: 1,
-        });
+        facts.nodes.push(parts::node(index, part(1)));
         for seat in 0..jobs_per_node {
             let (save_s, priority) = (dice.within(1, 200), dice.within(0, 100));
             let comment = format!("signal=USR1@batch save_s={save_s} priority={priority}");
@@ -58,35 +50,13 @@ fn full(nodes: &[(u32, u32)], jobs_per_node: u32) -> Facts {
 
 /// Lets a job wait that asks for `gpus` in all.
 fn ask(facts: &mut Facts, id: u32, gpus: u64, request: Request) {
-    let gres = GresRequest {
-        id: facts.gres.id("gpu", None),
-        per_node: 0,
-        per_job: gpus,
-        per_task: 0,
-        cpus_each: 0,
-        cpus_by_job: false,
-        memory_each_mib: 0,
+    let request = Request {
+        candidates: facts.nodes.iter().map(|node| node.index).collect(),
+        cpus_per_task: 1,
+        gres: parts::in_all(facts.gres.id("gpu", None), gpus),
+        ..request
     };
-    facts.waiting.push(WaitingJob {
-        application: None,
-        het: None,
-        worth: None,
-        id: JobId(id),
-        priority: 1,
-        submit: UnixTime(NOW - 100),
-        blocked: false,
-        hindrance: None,
-        tested: true,
-        request: Request {
-            candidates: facts.nodes.iter().map(|node| node.index).collect(),
-            cpus_per_task: 1,
-            gres: Vec::from_iter((gpus > 0).then_some(gres)),
-            ..request
-        },
-        tasks: 1,
-        record: None,
-        admin_comment: Vec::new(),
-    });
+    facts.waiting.push(parts::waiting(id, request));
 }
 
 fn nodes(min: u32, max: u32) -> Request {

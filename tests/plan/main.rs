@@ -11,6 +11,7 @@ mod kept;
 mod large;
 mod long;
 mod oracle;
+mod parts;
 mod pitfalls;
 mod savetimes;
 mod small;

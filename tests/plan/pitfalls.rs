@@ -2,11 +2,11 @@
 //! Choices with which a search once went wrong, with the best known by construction.
 
 use crate::cluster::{Dice, NOW};
-use crate::tables;
+use crate::{parts, tables};
 use surgent::policy::directives;
-use surgent::policy::facts::{Availability, Facts, GresRequest, Holding, Node, RunningJob, WaitingJob};
+use surgent::policy::facts::{Facts, Holding, RunningJob};
 use surgent::policy::fit::Ledger;
-use surgent::policy::ids::{JobId, NodeIndex};
+use surgent::policy::ids::NodeIndex;
 use surgent::policy::plan::{Constraints, Outcome, Plan, plan};
 use surgent::policy::request::Request;
 use surgent::policy::resources::Amounts;
@@ -32,13 +32,7 @@ fn cluster(tenants: &[Tenant], request: Request, gpus_per_job: u64) -> Facts {
             amounts.add_gres(gpu, count);
             amounts
         };
-        facts.nodes.push(Node {
-            index: NodeIndex(index),
-            name: format!("n{index}"),
-            availability: Availability::Up,
-            total: gpus(8),
-            cpus_per_core: 1,
-        });
+        facts.nodes.push(parts::node(index, gpus(8)));
         let comment = format!(
             "signal=USR1@batch save_s={} priority={}",
             tenant.save_s, tenant.priority
@@ -52,37 +46,12 @@ fn cluster(tenants: &[Tenant], request: Request, gpus_per_job: u64) -> Facts {
             ..tables::job(index + 1, "")
         });
     }
-    let gres = GresRequest {
-        id: gpu,
-        per_node: 0,
-        per_job: gpus_per_job,
-        per_task: 0,
-        cpus_each: 0,
-        cpus_by_job: false,
-        memory_each_mib: 0,
+    let request = Request {
+        candidates: (0..).map(NodeIndex).take(tenants.len()).collect(),
+        gres: parts::in_all(gpu, gpus_per_job),
+        ..request
     };
-    facts.waiting.push(WaitingJob {
-        application: None,
-        het: None,
-        worth: None,
-        id: JobId(1_000_000),
-        priority: 1,
-        submit: UnixTime(NOW - 100),
-        blocked: false,
-        hindrance: None,
-        tested: true,
-        request: Request {
-            candidates: (0..).map(NodeIndex).take(tenants.len()).collect(),
-            gres: match gpus_per_job {
-                0 => Vec::new(),
-                _ => vec![gres],
-            },
-            ..request
-        },
-        tasks: 1,
-        record: None,
-        admin_comment: Vec::new(),
-    });
+    facts.waiting.push(parts::waiting(1_000_000, request));
     facts
 }
 

@@ -2,11 +2,12 @@
 //! What one job costs, what is believed of it and when its end is waited for: a table for each rule.
 
 use crate::cluster::NOW;
+use crate::parts;
 use surgent::policy::belief::{Disbelief, believe};
 use surgent::policy::cost::{LossRule, Rates, typical_save_age};
 use surgent::policy::directives::{self, Directives, Urgency};
 use surgent::policy::eligibility::{Refusal, SaveWay, examine};
-use surgent::policy::facts::{Availability, Facts, Holding, JobTraits, Node, RunningJob, WaitingJob};
+use surgent::policy::facts::{Facts, Holding, JobTraits, RunningJob};
 use surgent::policy::fit::Ledger;
 use surgent::policy::ids::{JobId, NodeIndex, UserId};
 use surgent::policy::labels::{Labels, Name};
@@ -358,38 +359,17 @@ fn the_plan_says_whom_it_does_not_believe() {
 pub fn cluster(running: Vec<RunningJob>) -> Facts {
     let mut facts = Facts::at(UnixTime(NOW));
     let nodes = 0..running.len() as u32;
-    facts.nodes = nodes
-        .clone()
-        .map(|index| Node {
-            index: NodeIndex(index),
-            name: format!("n{index}"),
-            availability: Availability::Up,
-            total: Amounts::new(20, 1000),
-            cpus_per_core: 1,
-        })
-        .collect();
+    let node = |index| parts::node(index, Amounts::new(20, 1000));
+    facts.nodes = nodes.clone().map(node).collect();
     facts.running = running;
-    facts.waiting.push(WaitingJob {
-        application: None,
-        id: JobId(900),
-        priority: 1,
-        submit: UnixTime(NOW - 100),
-        blocked: false,
-        hindrance: None,
-        tested: true,
-        request: Request {
-            min_nodes: 1,
-            cpus_per_task: 1,
-            cpus_per_node: 20,
-            candidates: nodes.map(NodeIndex).collect(),
-            ..Request::default()
-        },
-        tasks: 1,
-        het: None,
-        worth: None,
-        record: None,
-        admin_comment: Vec::new(),
-    });
+    let request = Request {
+        min_nodes: 1,
+        cpus_per_task: 1,
+        cpus_per_node: 20,
+        candidates: nodes.map(NodeIndex).collect(),
+        ..Request::default()
+    };
+    facts.waiting.push(parts::waiting(900, request));
     facts
 }
 
