@@ -197,6 +197,7 @@ fn what_several_jobs_may_use_alike_is_not_taken_for_what_another_may_use() -> Ou
                 "Duration=60",
                 "Nodes=n4",
                 "Users=root",
+                "Flags=IGNORE_JOBS",
             ];
             cluster.ask("scontrol", &later)?;
             let held = |options: &[&str]| {
