@@ -34,20 +34,22 @@ impl Crowd {
 
     /// Site `at` offers `new` instead of `old`.
     pub fn change(&mut self, problem: &Problem<'_>, at: usize, old: Option<&Amounts>, new: Option<&Amounts>) {
-        for (counts, (dimension, _)) in self.counts.iter_mut().zip(&problem.totals) {
-            let (old, new) = (old.map(|old| dimension.of(old)), new.map(|new| dimension.of(new)));
-            if old == new {
-                continue;
-            }
-            if let Some(old) = old {
-                let left = counts.get(&old).map_or(0, |count| count - 1);
+        if old == new {
+            return;
+        }
+        if let Some(old) = old {
+            for (counts, (dimension, _)) in self.counts.iter_mut().zip(&problem.totals) {
+                let amount = dimension.of(old);
+                let left = counts.get(&amount).map_or(0, |count| count - 1);
                 match left {
-                    0 => counts.remove(&old),
-                    _ => counts.insert(old, left),
+                    0 => counts.remove(&amount),
+                    _ => counts.insert(amount, left),
                 };
             }
-            if let Some(new) = new {
-                *counts.entry(new).or_default() += 1;
+        }
+        if let Some(new) = new {
+            for (counts, (dimension, _)) in self.counts.iter_mut().zip(&problem.totals) {
+                *counts.entry(dimension.of(new)).or_default() += 1;
             }
         }
         if self.chosen[at] {
