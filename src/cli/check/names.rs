@@ -19,7 +19,7 @@ pub fn findings(
             true => "group",
             false => "user",
         };
-        unknown(key, name, &format!("no {kind} that this machine knows"))
+        unknown(key, name, &format!("no {kind} that could be looked up here"))
     });
     let places = partitions.into_iter().flat_map(|known| {
         let named = settings.partitions().into_iter();

@@ -198,12 +198,12 @@ fn report(args: &Args) -> Result<(Report, Option<Timeline>), String> {
         ));
     }
     check_page(args)?;
+    let named = match args.policies.is_empty() {
+        true => &WAYS[..],
+        false => &args.policies[..],
+    };
     let mut ways = Vec::new();
-    for way in if args.policies.is_empty() {
-        &WAYS[..]
-    } else {
-        &args.policies
-    } {
+    for way in named {
         // Named twice it is one of them all the same.
         if !ways.contains(way) {
             ways.push(*way);
