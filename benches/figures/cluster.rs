@@ -3,12 +3,10 @@
 
 use surgent::policy::directives::{Directives, SaveKind};
 use surgent::policy::facts::{
-    Availability, Facts, GresRequest, Holding, JobTraits, MemoryRequest, Node, Request, RunningJob,
-    WaitingJob,
+    Availability, Facts, GresRequest, Holding, MemoryRequest, Node, Request, RunningJob, WaitingJob,
 };
-use surgent::policy::ids::{JobId, NodeIndex, UserId};
-use surgent::policy::labels::Labels;
-use surgent::policy::resources::{Amounts, GresId};
+use surgent::policy::ids::{JobId, NodeIndex};
+use surgent::policy::resources::Amounts;
 use surgent::policy::units::{Seconds, UnixTime};
 
 pub const NOW: i64 = 1_764_410_000;
@@ -60,12 +58,15 @@ pub fn full(nodes: u32, jobs_per_node: u32, urgent: u32) -> Facts {
             memory: MemoryRequest::PerNode(100_000),
             gres: vec![GresRequest {
                 per_node: GPUS / 2,
-                ..none_of(gpu)
+                ..GresRequest::none(gpu)
             }],
             candidates: (0..nodes).map(NodeIndex).collect(),
             ..Request::default()
         };
-        facts.waiting.push(waiting(10_000_000 + at, 1000 - at, request));
+        let id = JobId(10_000_000 + at);
+        facts
+            .waiting
+            .push(WaitingJob::new(id, 1000 - at, UnixTime(NOW - 60), request));
     }
     facts
 }
@@ -77,6 +78,7 @@ fn job(id: u32, seat: u32, on: &[u32], share: &Amounts) -> RunningJob {
         0 => SaveKind::Epoch,
         _ => SaveKind::Step,
     };
+    let start = UnixTime(NOW - 4000 - i64::from(vary(1, 100_000)));
     RunningJob {
         end: Some(UnixTime(NOW + 10_000 + i64::from(vary(2, 100_000)))),
         holdings: on
@@ -98,61 +100,6 @@ fn job(id: u32, seat: u32, on: &[u32], share: &Amounts) -> RunningJob {
             priority: u8::try_from(vary(8, 101)).ok(),
             ..Directives::default()
         }),
-        ..running(id, UnixTime(NOW - 4000 - i64::from(vary(1, 100_000))))
-    }
-}
-
-/// A job that may be stopped and holds nothing yet.
-pub fn running(id: u32, start: UnixTime) -> RunningJob {
-    RunningJob {
-        id: JobId(id),
-        array: None,
-        user: UserId::default(),
-        labels: Labels::default(),
-        start,
-        end: None,
-        submit: None,
-        preempt_time: None,
-        traits: JobTraits {
-            batch: true,
-            requeue: true,
-            ..JobTraits::default()
-        },
-        holdings: Vec::new(),
-        directives: None,
-        record: None,
-        admin_comment: Vec::new(),
-    }
-}
-
-/// An urgent job that Slurm has tried to start.
-pub fn waiting(id: u32, priority: u32, request: Request) -> WaitingJob {
-    WaitingJob {
-        application: None,
-        id: JobId(id),
-        priority,
-        submit: UnixTime(NOW - 60),
-        blocked: false,
-        tested: true,
-        hindrance: None,
-        tasks: 1,
-        het: None,
-        worth: None,
-        request,
-        record: None,
-        admin_comment: Vec::new(),
-    }
-}
-
-/// A generic resource of which nothing is asked.
-pub fn none_of(id: GresId) -> GresRequest {
-    GresRequest {
-        id,
-        per_node: 0,
-        per_job: 0,
-        per_task: 0,
-        cpus_each: 0,
-        cpus_by_job: false,
-        memory_each_mib: 0,
+        ..RunningJob::new(JobId(id), start)
     }
 }

@@ -2,14 +2,12 @@
 //! Plans for demands that are hard to satisfy on alike nodes: totals that a few nodes more than needed give together, several
 //! components, and many urgent jobs that nothing helps.
 
-use crate::cluster::{self, NOW};
+use crate::cluster::NOW;
 use crate::median;
 use std::hint::black_box;
 use surgent::policy::book::Book;
 use surgent::policy::directives;
-use surgent::policy::facts::{
-    Availability, Component, Facts, GresRequest, Holding, Node, Request, RunningJob, WaitingJob,
-};
+use surgent::policy::facts::{Component, Facts, GresRequest, Holding, Node, Request, RunningJob, WaitingJob};
 use surgent::policy::fit::Ledger;
 use surgent::policy::ids::{JobId, NodeIndex};
 use surgent::policy::outlook::Outlook;
@@ -178,13 +176,9 @@ fn full(nodes: u32, jobs_per_node: u32, comment: &str) -> Facts {
         amounts
     };
     for index in 0..nodes {
-        facts.nodes.push(Node {
-            index: NodeIndex(index),
-            name: format!("node{index}"),
-            availability: Availability::Up,
-            total: part(1),
-            cpus_per_core: 1,
-        });
+        facts
+            .nodes
+            .push(Node::new(NodeIndex(index), format!("node{index}"), part(1)));
         for seat in 0..jobs_per_node {
             let id = index * jobs_per_node + seat + 1;
             let vary =
@@ -199,7 +193,7 @@ fn full(nodes: u32, jobs_per_node: u32, comment: &str) -> Facts {
                     amounts: part(jobs_per_node),
                 }],
                 directives: directives::parse(comment.as_bytes()).ok(),
-                ..cluster::running(id, UnixTime(NOW - 20_000))
+                ..RunningJob::new(JobId(id), UnixTime(NOW - 20_000))
             });
         }
     }
@@ -209,7 +203,7 @@ fn full(nodes: u32, jobs_per_node: u32, comment: &str) -> Facts {
 fn waiting(facts: &mut Facts, at: u32, case: &Case) -> WaitingJob {
     let gres = GresRequest {
         per_job: case.gpus,
-        ..cluster::none_of(facts.gres.id("gpu", None))
+        ..GresRequest::none(facts.gres.id("gpu", None))
     };
     let request = Request {
         min_nodes: case.between.0,
@@ -221,5 +215,5 @@ fn waiting(facts: &mut Facts, at: u32, case: &Case) -> WaitingJob {
         candidates: facts.nodes.iter().map(|node| node.index).collect(),
         ..Request::default()
     };
-    cluster::waiting(10_000_000 + at, 1000, request)
+    WaitingJob::new(JobId(10_000_000 + at), 1000, UnixTime(NOW - 60), request)
 }

@@ -19,7 +19,6 @@ use crate::policy::fit::Ledger;
 use crate::policy::ids::{JobId, NodeIndex};
 use crate::policy::party::Party;
 use crate::policy::plan::Outcome;
-use crate::policy::round::Round;
 use crate::policy::settings::{Mode, Settings};
 use crate::policy::snapshot::VERSION;
 use crate::policy::step::step_within;
@@ -193,7 +192,6 @@ fn verdicts(mut facts: Facts, mut book: Book, mut settings: Settings, id: JobId)
     }
     let mut verdicts = Vec::new();
     // Whoever asks does not wait for the next turns.
-    book.round = Round::default();
     step_within(u64::MAX, &mut book, &facts, &settings, &mut |decision| {
         if decision.urgent == id {
             verdicts.push(Verdict::Decided(decision.outcome.clone()));

@@ -410,19 +410,8 @@ mod tests {
 
     fn waiting(id: u32, het: Option<Component>) -> WaitingJob {
         WaitingJob {
-            id: JobId(id),
-            priority: 1,
-            submit: UnixTime(0),
-            blocked: false,
-            hindrance: None,
-            tested: true,
-            request: Request::default(),
-            tasks: 1,
             het,
-            worth: None,
-            application: None,
-            record: None,
-            admin_comment: Vec::new(),
+            ..WaitingJob::new(JobId(id), 1, UnixTime(0), Request::default())
         }
     }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What a job needs of a node, and of several together.
 
+mod choose;
+
 use super::ids::{NodeIndex, UserId};
 use super::node_set::NodeSet;
 use super::request::{Choice, Counted, MemoryRequest, Request};
 use super::resources::{Amounts, GresId};
 use smallvec::SmallVec;
-
-mod choose;
 
 /// A [`Request`] worked out into what each node and all nodes together must give.
 #[derive(Clone, Debug)]

@@ -99,6 +99,19 @@ pub struct Node {
     pub cpus_per_core: u32,
 }
 
+impl Node {
+    /// A node that is up, with cores of one CPU.
+    pub fn new(index: NodeIndex, name: impl Into<String>, total: Amounts) -> Self {
+        Self {
+            index,
+            name: name.into(),
+            availability: Availability::Up,
+            total,
+            cpus_per_core: 1,
+        }
+    }
+}
+
 /// What a job holds on one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Holding {
@@ -184,6 +197,29 @@ pub struct RunningJob {
 }
 
 impl RunningJob {
+    /// A batch job that may be requeued, holds nothing yet and has not said anything.
+    pub fn new(id: JobId, start: UnixTime) -> Self {
+        Self {
+            id,
+            array: None,
+            user: UserId::default(),
+            labels: Labels::default(),
+            submit: None,
+            start,
+            end: None,
+            preempt_time: None,
+            traits: JobTraits {
+                batch: true,
+                requeue: true,
+                ..JobTraits::default()
+            },
+            holdings: Vec::new(),
+            directives: None,
+            record: None,
+            admin_comment: Vec::new(),
+        }
+    }
+
     /// Its class; a job without a record is normal.
     pub fn class(&self) -> Urgency {
         self.record
@@ -258,6 +294,25 @@ pub struct WaitingJob {
 }
 
 impl WaitingJob {
+    /// A single job that Slurm has tried to start and that waits for room alone.
+    pub fn new(id: JobId, priority: u32, submit: UnixTime, request: Request) -> Self {
+        Self {
+            id,
+            priority,
+            submit,
+            blocked: false,
+            hindrance: None,
+            tested: true,
+            request,
+            tasks: 1,
+            het: None,
+            worth: None,
+            application: None,
+            record: None,
+            admin_comment: Vec::new(),
+        }
+    }
+
     /// Sorts jobs as Slurm's scheduler looks at them.
     pub fn place_in_queue(&self) -> PlaceInQueue {
         (Reverse(self.priority), self.id)

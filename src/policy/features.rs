@@ -173,19 +173,11 @@ fn of_their_own(counted: Vec<Counted>) -> Vec<Counted> {
     }
     (1u32..1 << counted.len())
         .map(|subset| {
-            let few = counted
-                .iter()
-                .enumerate()
-                .filter(|(at, _)| subset & (1 << at) != 0);
-            let mut at_least: u32 = 0;
-            let mut union = Vec::new();
-            for (_, one) in few {
-                at_least = at_least.saturating_add(one.at_least);
-                union.extend_from_slice(&one.nodes);
-            }
+            let is_in = |(at, _): &(usize, &Counted)| subset & (1 << at) != 0;
+            let few = || counted.iter().enumerate().filter(is_in).map(|(_, one)| one);
             Counted {
-                at_least,
-                nodes: union.into(),
+                at_least: few().fold(0, |sum, one| sum.saturating_add(one.at_least)),
+                nodes: few().flat_map(|one| one.nodes.iter().copied()).collect(),
             }
         })
         .collect()

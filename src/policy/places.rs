@@ -70,7 +70,8 @@ pub fn are_few(demands: &[Demand]) -> bool {
     nodes(demands.iter().flat_map(Demand::ways)).len() <= SPLIT_NODES_MAX
 }
 
-fn nodes<'a>(demands: impl Iterator<Item = &'a Demand>) -> BTreeSet<NodeIndex> {
+/// The nodes that any of `demands` may use.
+pub(super) fn nodes<'a>(demands: impl Iterator<Item = &'a Demand>) -> BTreeSet<NodeIndex> {
     demands
         .flat_map(|demand| demand.candidates.iter().copied())
         .collect()

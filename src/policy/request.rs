@@ -176,6 +176,19 @@ pub struct GresRequest {
 }
 
 impl GresRequest {
+    /// Nothing of it is asked.
+    pub fn none(id: GresId) -> Self {
+        Self {
+            id,
+            per_node: 0,
+            per_job: 0,
+            per_task: 0,
+            cpus_each: 0,
+            cpus_by_job: false,
+            memory_each_mib: 0,
+        }
+    }
+
     /// Adds it to `requests`. Where it is of one model, `any` is the same resource of any model: what one model takes is gone
     /// for those who want any.
     pub fn add_to(self, requests: &mut Vec<Self>, any: Option<GresId>) {

@@ -23,11 +23,6 @@ pub struct Standstill {
 }
 
 impl Round {
-    /// Takes out what came of each, for the turn in which the round goes on.
-    pub fn take(&mut self) -> Self {
-        std::mem::take(self)
-    }
-
     /// What came of the next task of `urgent`, if it was tried in an earlier turn of this round.
     pub fn next_of(&mut self, urgent: JobId) -> Option<Standstill> {
         let tasks = self.tried.get_mut(&urgent)?;

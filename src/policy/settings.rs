@@ -109,6 +109,17 @@ pub struct VictimSettings {
     pub cpu_weight: f64,
 }
 
+impl VictimSettings {
+    fn lists(&self) -> [(&'static str, &Vec<String>); 4] {
+        [
+            ("victims.exempt_users", &self.exempt_users),
+            ("victims.exempt_accounts", &self.exempt_accounts),
+            ("victims.exempt_qos", &self.exempt_qos),
+            ("victims.exempt_partitions", &self.exempt_partitions),
+        ]
+    }
+}
+
 impl Default for VictimSettings {
     fn default() -> Self {
         Self {
@@ -219,13 +230,9 @@ impl Default for AuditSettings {
 }
 
 impl Settings {
-    /// Keys that name partitions, with the names.
-    pub fn partitions(&self) -> [(&'static str, &[String]); 3] {
-        [
-            ("victims.exempt_partitions", &self.victims.exempt_partitions),
-            ("admission.allow_partitions", &self.admission.allow_partitions),
-            ("admission.deny_partitions", &self.admission.deny_partitions),
-        ]
+    /// Every key that lists names, with these.
+    pub fn lists(&self) -> impl Iterator<Item = (&'static str, &Vec<String>)> {
+        self.victims.lists().into_iter().chain(self.admission.lists())
     }
 
     /// Reads the text of a `surgent.toml`.

@@ -263,7 +263,7 @@ fn begin(
     let mut barred = claimed(&book.campaigns, None);
     let mut hopeless = None;
     let mut previous = None;
-    let mut tried = book.round.take();
+    let mut tried = std::mem::take(&mut book.round);
     let (mut is_first, mut has_gone_on, mut left_over) = (true, false, false);
     for urgent in waiting {
         let id = urgent.id();

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Random clusters, the same for the same seed.
 
+use crate::parts;
 use surgent::policy::directives::{Directives, SaveKind};
 use surgent::policy::facts::{
     Availability, Facts, GresRequest, Holding, JobTraits, MemoryRequest, Node, Request, RunningJob,
-    WaitingJob,
 };
-use surgent::policy::ids::{JobId, NodeIndex, UserId};
-use surgent::policy::labels::Labels;
+use surgent::policy::ids::{JobId, NodeIndex};
 use surgent::policy::resources::Amounts;
 use surgent::policy::settings::Settings;
 use surgent::policy::units::{Seconds, UnixTime};
@@ -84,21 +83,7 @@ pub fn random(dice: &mut Dice, size: Size) -> (Facts, Settings) {
         job(dice, size, id as u32, &mut facts, &mut free, &mut taken);
     }
     let request = request(dice, size, &mut facts, gpu, typed.then_some(models));
-    facts.waiting.push(WaitingJob {
-        application: None,
-        id: JobId(1_000_000),
-        priority: 1,
-        submit: UnixTime(NOW - 100),
-        blocked: false,
-        hindrance: None,
-        tasks: 1,
-        het: None,
-        worth: None,
-        tested: true,
-        request,
-        record: None,
-        admin_comment: Vec::new(),
-    });
+    facts.waiting.push(parts::waiting(1_000_000, request));
     let mut text = format!(
         "[urgent]\nwait_weight = {}\npatience_s = 50\n",
         dice.pick(&[0.0, 0.5, 1.0, 10.0])
@@ -148,15 +133,8 @@ fn job(dice: &mut Dice, size: Size, id: u32, facts: &mut Facts, free: &mut [Amou
         return;
     }
     let protected = dice.one_in(12);
+    let start = UnixTime(NOW - dice.within(100, 40_000) as i64);
     facts.running.push(RunningJob {
-        id: JobId(id),
-        array: None,
-        user: UserId::default(),
-        labels: Labels::default(),
-        start: UnixTime(NOW - dice.within(100, 40_000) as i64),
-        end: None,
-        submit: None,
-        preempt_time: None,
         traits: JobTraits {
             batch: true,
             requeue: !protected,
@@ -165,8 +143,7 @@ fn job(dice: &mut Dice, size: Size, id: u32, facts: &mut Facts, free: &mut [Amou
         },
         holdings,
         directives: Some(directives(dice)),
-        record: None,
-        admin_comment: Vec::new(),
+        ..RunningJob::new(JobId(id), start)
     });
 }
 
@@ -213,15 +190,7 @@ fn request(
         Some(models) if dice.one_in(2) => facts.gres.id("gpu", Some(dice.pick(&models))),
         _ => gpu,
     };
-    let none = GresRequest {
-        id,
-        per_node: 0,
-        per_job: 0,
-        per_task: 0,
-        cpus_each: 0,
-        cpus_by_job: false,
-        memory_each_mib: 0,
-    };
+    let none = GresRequest::none(id);
     match dice.within(0, 4) {
         0 => {}
         1 | 2 => request.gres.push(GresRequest {

@@ -7,7 +7,7 @@ use surgent::policy::belief::{Disbelief, believe};
 use surgent::policy::cost::{LossRule, Rates, typical_save_age};
 use surgent::policy::directives::{self, Directives, Urgency};
 use surgent::policy::eligibility::{Refusal, SaveWay, examine};
-use surgent::policy::facts::{Facts, Holding, JobTraits, RunningJob};
+use surgent::policy::facts::{Facts, Holding, RunningJob};
 use surgent::policy::fit::Ledger;
 use surgent::policy::ids::{JobId, NodeIndex, UserId};
 use surgent::policy::labels::{Labels, Name};
@@ -23,26 +23,12 @@ const STOP: &str = "[victims]\nunsavable = \"stop\"\n";
 /// A job of one whole node that has run for 10,000 s, with this comment; `{-N}` stands for N seconds ago.
 pub fn job(id: u32, comment: &str) -> RunningJob {
     RunningJob {
-        id: JobId(id),
-        array: None,
-        user: Default::default(),
-        labels: Default::default(),
-        start: UnixTime(NOW - 10_000),
-        end: None,
-        submit: None,
-        preempt_time: None,
-        traits: JobTraits {
-            batch: true,
-            requeue: true,
-            ..JobTraits::default()
-        },
         holdings: vec![Holding {
             node: NodeIndex(id - 1),
             amounts: Amounts::new(20, 1000),
         }],
         directives: Some(said(comment)),
-        record: None,
-        admin_comment: Vec::new(),
+        ..RunningJob::new(JobId(id), UnixTime(NOW - 10_000))
     }
 }
 

@@ -22,8 +22,8 @@ pub fn findings(
         unknown(key, name, &format!("no {kind} that could be looked up here"))
     });
     let places = partitions.into_iter().flat_map(|known| {
-        let named = settings.partitions().into_iter();
-        let named = named.flat_map(|(key, names)| names.iter().map(move |name| (key, name)));
+        let lists = settings.lists().filter(|(key, _)| key.ends_with("_partitions"));
+        let named = lists.flat_map(|(key, names)| names.iter().map(move |name| (key, name)));
         named
             .filter(|(_, name)| !known.contains(*name))
             .map(|(key, name)| unknown(key, name, "no partition of this cluster"))

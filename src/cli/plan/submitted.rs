@@ -43,35 +43,27 @@ pub(super) fn submit(
     let (tasks, at_once) = asked.array.map_or((1, 1), |array| (array.tasks, array.at_once));
     let name = |text: &Option<String>| text.as_deref().map(|text| Name::from(text.to_ascii_lowercase()));
     let login = User::from_uid(Uid::current()).ok().flatten();
+    let application = Application {
+        user,
+        group: Some(GroupId(Gid::current().as_raw())),
+        labels: Labels {
+            user: login.map(|user| Name::from(user.name)),
+            account: name(&asked.account),
+            qos: name(&asked.qos),
+            partition: request
+                .choices
+                .first()
+                .map(|choice| Name::from(choice.partition.as_str()))
+                .filter(|name| !name.as_str().is_empty()),
+        },
+        array: None,
+        need: need_of(&request, &facts.gres, (tasks, at_once), limit_s),
+    };
     facts.waiting.push(WaitingJob {
-        id,
-        priority: urgent_priority(false),
-        submit: facts.now,
-        blocked: false,
-        hindrance: None,
-        tested: true,
         tasks: at_once,
-        het: None,
-        worth: None,
-        application: Some(Application {
-            user,
-            group: Some(GroupId(Gid::current().as_raw())),
-            labels: Labels {
-                user: login.map(|user| Name::from(user.name)),
-                account: name(&asked.account),
-                qos: name(&asked.qos),
-                partition: request
-                    .choices
-                    .first()
-                    .map(|choice| Name::from(choice.partition.as_str()))
-                    .filter(|name| !name.as_str().is_empty()),
-            },
-            array: None,
-            need: need_of(&request, &facts.gres, (tasks, at_once), limit_s),
-        }),
-        request,
+        application: Some(application),
         record: Some(Record::new(Urgency::Urgent)),
-        admin_comment: Vec::new(),
+        ..WaitingJob::new(id, urgent_priority(false), facts.now, request)
     });
     Ok(id)
 }

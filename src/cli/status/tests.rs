@@ -9,7 +9,7 @@ use crate::cli::cluster::{Cluster, SettingsFrom, Source};
 use crate::cli::screen::{Screen, local};
 use crate::policy::book::{Asked, Book, Campaign, Stance};
 use crate::policy::directives::{self, Urgency};
-use crate::policy::facts::{Facts, Holding, JobTraits, RunningJob, WaitingJob};
+use crate::policy::facts::{Facts, Holding, RunningJob, WaitingJob};
 use crate::policy::ids::{JobId, NodeIndex, UserId};
 use crate::policy::labels::{Labels, Name};
 use crate::policy::record::Record;
@@ -38,8 +38,6 @@ fn job(id: u32, node: u32, comment: &str) -> RunningJob {
         serde_json::json!({"node": node, "amounts": {"cpus": 16, "memory_mib": 64000, "gres": [[0, 2]]}});
     let holding: Holding = serde_json::from_value(holding).unwrap();
     RunningJob {
-        id: JobId(id),
-        array: None,
         user: UserId(1000),
         labels: Labels {
             user: Some(Name::from("alice")),
@@ -47,18 +45,9 @@ fn job(id: u32, node: u32, comment: &str) -> RunningJob {
             ..Labels::default()
         },
         submit: Some(ago(20_000)),
-        start: ago(20_000),
-        end: None,
-        preempt_time: None,
-        traits: JobTraits {
-            batch: true,
-            requeue: true,
-            ..JobTraits::default()
-        },
         holdings: vec![holding],
         directives: directives::parse(comment.as_bytes()).ok(),
-        record: None,
-        admin_comment: Vec::new(),
+        ..RunningJob::new(JobId(id), ago(20_000))
     }
 }
 
@@ -91,23 +80,13 @@ fn seen(id: u32, name: &str, user: &str, state: &str) -> SeenJob {
 }
 
 fn urgent(id: u32) -> WaitingJob {
+    let request = Request {
+        min_nodes: 2,
+        ..Request::default()
+    };
     WaitingJob {
-        id: JobId(id),
-        priority: 4_294_963_200,
-        submit: ago(90),
-        blocked: false,
-        hindrance: None,
-        tested: true,
-        request: Request {
-            min_nodes: 2,
-            ..Request::default()
-        },
-        tasks: 1,
-        het: None,
-        worth: None,
-        application: None,
         record: Some(Record::new(Urgency::Urgent)),
-        admin_comment: Vec::new(),
+        ..WaitingJob::new(JobId(id), 4_294_963_200, ago(90), request)
     }
 }
 

@@ -40,13 +40,7 @@ mod tests {
 
     fn look(cleaning: &mut Cleaning, completing: &[NodeIndex], now: Instant) -> Availability {
         let mut facts = Facts::at(UnixTime(0));
-        facts.nodes.push(Node {
-            index: NODE,
-            name: "n3".into(),
-            availability: Availability::Up,
-            total: Amounts::default(),
-            cpus_per_core: 1,
-        });
+        facts.nodes.push(Node::new(NODE, "n3", Amounts::default()));
         cleaning.look(completing, now, &mut facts);
         facts.nodes[0].availability
     }

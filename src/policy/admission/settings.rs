@@ -157,7 +157,8 @@ impl AdmissionSettings {
         !self.allow_qos.is_empty() || !self.deny_qos.is_empty()
     }
 
-    fn lists(&self) -> [(&'static str, &Vec<String>); 10] {
+    /// Every key that lists names, with these.
+    pub fn lists(&self) -> [(&'static str, &Vec<String>); 10] {
         [
             ("admission.allow_users", &self.allow_users),
             ("admission.deny_users", &self.deny_users),

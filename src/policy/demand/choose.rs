@@ -187,13 +187,8 @@ mod tests {
                 cpus_per_task: 1,
                 required: Vec::from_iter((dice(3) == 0).then_some(NodeIndex(0))),
                 gres: vec![GresRequest {
-                    id: GPU,
-                    per_node: 0,
                     per_job: 1 + dice(25),
-                    per_task: 0,
-                    cpus_each: 0,
-                    cpus_by_job: false,
-                    memory_each_mib: 0,
+                    ..GresRequest::none(GPU)
                 }],
                 candidates: (0..12).map(NodeIndex).collect(),
                 ..Request::default()

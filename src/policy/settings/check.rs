@@ -82,13 +82,7 @@ impl Settings {
     }
 
     fn check_names(&self) -> Result<(), Fault> {
-        let victims = &self.victims;
-        for (key, exempt) in [
-            ("victims.exempt_users", &victims.exempt_users),
-            ("victims.exempt_accounts", &victims.exempt_accounts),
-            ("victims.exempt_qos", &victims.exempt_qos),
-            ("victims.exempt_partitions", &victims.exempt_partitions),
-        ] {
+        for (key, exempt) in self.victims.lists() {
             check_names(key, exempt)?;
         }
         for (key, value) in [

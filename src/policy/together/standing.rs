@@ -60,13 +60,7 @@ impl<'c, 'a> Standing<'c, 'a> {
                 all
             }),
         };
-        let demands = choice.demands.iter().flat_map(Demand::ways);
-        let mut nodes: Vec<NodeIndex> = demands
-            .flat_map(|demand| demand.candidates.iter().copied())
-            .collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        for node in nodes {
+        for node in places::nodes(choice.demands.iter().flat_map(Demand::ways)) {
             standing.look(node);
         }
         standing.settle(places);

@@ -5,12 +5,9 @@ use super::{Scene, Verdict};
 use crate::policy::cost::{Cost, LossRule};
 use crate::policy::directives::{Directives, SaveKind, SaveSignal, Urgency};
 use crate::policy::eligibility::Refusal;
-use crate::policy::facts::{
-    Availability, Facts, GresRequest, Holding, JobTraits, Node, Request, RunningJob, WaitingJob,
-};
+use crate::policy::facts::{Facts, GresRequest, Holding, Node, Request, RunningJob, WaitingJob};
 use crate::policy::fit::{Demand, Ledger};
 use crate::policy::ids::{JobId, NodeIndex};
-use crate::policy::labels::Labels;
 use crate::policy::plan::{Constraints, Outcome, plan};
 use crate::policy::record::Record;
 use crate::policy::resources::{Amounts, GresId, GresTable};
@@ -100,13 +97,7 @@ impl View<'_> {
         facts.gres = gres;
         let whole = self.whole_node();
         facts.nodes = (0..self.scene.room.nodes())
-            .map(|node| Node {
-                index: NodeIndex(node),
-                name: String::new(),
-                availability: Availability::Up,
-                total: whole.clone(),
-                cpus_per_core: 1,
-            })
+            .map(|node| Node::new(NodeIndex(node), "", whole.clone()))
             .collect();
         facts.running = self
             .scene
@@ -139,21 +130,11 @@ impl View<'_> {
             false => Urgency::Normal,
         };
         RunningJob {
-            id: job.id,
-            array: None,
             user: job.user,
-            labels: Labels::default(),
             submit: Some(UnixTime(START_UNIX + job.submit_s)),
-            start,
             end: Some(UnixTime(
                 START_UNIX + run.start_s + run.idle_s + job.limit_s - life.done_s,
             )),
-            preempt_time: None,
-            traits: JobTraits {
-                batch: true,
-                requeue: true,
-                ..JobTraits::default()
-            },
             holdings: run
                 .nodes
                 .iter()
@@ -168,7 +149,7 @@ impl View<'_> {
                 preempted: life.stops,
                 ..Record::new(class)
             }),
-            admin_comment: Vec::new(),
+            ..RunningJob::new(job.id, start)
         }
     }
 
@@ -195,20 +176,10 @@ impl View<'_> {
     }
 
     fn waiting(&self, job: &Job) -> WaitingJob {
+        let submit = UnixTime(START_UNIX + job.submit_s);
         WaitingJob {
-            id: job.id,
-            priority: u32::MAX,
-            submit: UnixTime(START_UNIX + job.submit_s),
-            blocked: false,
-            hindrance: None,
-            tested: true,
-            request: self.request(job),
-            tasks: 1,
-            het: None,
-            worth: None,
-            application: None,
             record: Some(Record::new(Urgency::Urgent)),
-            admin_comment: Vec::new(),
+            ..WaitingJob::new(job.id, u32::MAX, submit, self.request(job))
         }
     }
 
@@ -218,13 +189,8 @@ impl View<'_> {
             max_nodes: Some(job.nodes),
             cpus_per_node: job.gpus_per_node,
             gres: vec![GresRequest {
-                id: self.gpu,
                 per_node: u64::from(job.gpus_per_node),
-                per_job: 0,
-                per_task: 0,
-                cpus_each: 0,
-                cpus_by_job: false,
-                memory_each_mib: 0,
+                ..GresRequest::none(self.gpu)
             }],
             candidates: (0..self.scene.room.nodes()).map(NodeIndex).collect(),
             ..Request::default()

@@ -13,18 +13,6 @@ const A100: GresId = GresId(1);
 const ME: UserId = UserId(1);
 const OTHER: UserId = UserId(2);
 
-fn gpus(id: GresId) -> GresRequest {
-    GresRequest {
-        id,
-        per_node: 0,
-        per_job: 0,
-        per_task: 0,
-        cpus_each: 0,
-        cpus_by_job: false,
-        memory_each_mib: 0,
-    }
-}
-
 fn amounts(cpus: u32, memory_mib: u64, gpus: u64) -> Amounts {
     let mut amounts = Amounts::new(cpus, memory_mib);
     amounts.add_gres(GPU, gpus);
@@ -40,13 +28,7 @@ fn cluster(nodes: u32) -> Facts {
         .map(|index| {
             let mut total = amounts(8, 16_000, 4);
             total.add_gres(A100, if index % 2 == 0 { 4 } else { 0 });
-            Node {
-                index: NodeIndex(index),
-                name: format!("n{index}"),
-                availability: Availability::Up,
-                total,
-                cpus_per_core: 1,
-            }
+            Node::new(NodeIndex(index), format!("n{index}"), total)
         })
         .collect();
     facts
@@ -54,14 +36,7 @@ fn cluster(nodes: u32) -> Facts {
 
 fn job(id: u32, nodes: &[u32], held: &Amounts, traits: JobTraits) -> RunningJob {
     RunningJob {
-        id: JobId(id),
-        array: None,
         user: OTHER,
-        labels: Default::default(),
-        start: UnixTime(1),
-        end: None,
-        submit: None,
-        preempt_time: None,
         traits,
         holdings: nodes
             .iter()
@@ -70,9 +45,7 @@ fn job(id: u32, nodes: &[u32], held: &Amounts, traits: JobTraits) -> RunningJob 
                 amounts: held.clone(),
             })
             .collect(),
-        directives: None,
-        record: None,
-        admin_comment: Vec::new(),
+        ..RunningJob::new(JobId(id), UnixTime(1))
     }
 }
 
@@ -229,7 +202,7 @@ fn generic_resources_are_counted_on_each_node_and_in_all() {
             "on a node",
             || GresRequest {
                 per_node: 4,
-                ..gpus(GPU)
+                ..GresRequest::none(GPU)
             },
             |_| {},
             Some(&[0]),
@@ -238,7 +211,7 @@ fn generic_resources_are_counted_on_each_node_and_in_all() {
             "on two nodes",
             || GresRequest {
                 per_node: 2,
-                ..gpus(GPU)
+                ..GresRequest::none(GPU)
             },
             |r| r.min_nodes = 2,
             Some(&[0, 1]),
@@ -247,7 +220,7 @@ fn generic_resources_are_counted_on_each_node_and_in_all() {
             "too many on two nodes",
             || GresRequest {
                 per_node: 3,
-                ..gpus(GPU)
+                ..GresRequest::none(GPU)
             },
             |r| r.min_nodes = 2,
             None,
@@ -256,7 +229,7 @@ fn generic_resources_are_counted_on_each_node_and_in_all() {
             "of a model",
             || GresRequest {
                 per_node: 1,
-                ..gpus(A100)
+                ..GresRequest::none(A100)
             },
             |r| r.min_nodes = 2,
             Some(&[0, 2]),
@@ -265,7 +238,7 @@ fn generic_resources_are_counted_on_each_node_and_in_all() {
             "in all",
             || GresRequest {
                 per_job: 7,
-                ..gpus(GPU)
+                ..GresRequest::none(GPU)
             },
             |_| {},
             Some(&[0, 1, 2]),
@@ -274,7 +247,7 @@ fn generic_resources_are_counted_on_each_node_and_in_all() {
             "too many in all",
             || GresRequest {
                 per_job: 8,
-                ..gpus(GPU)
+                ..GresRequest::none(GPU)
             },
             |_| {},
             None,
@@ -283,7 +256,7 @@ fn generic_resources_are_counted_on_each_node_and_in_all() {
             "in all on one node",
             || GresRequest {
                 per_job: 5,
-                ..gpus(GPU)
+                ..GresRequest::none(GPU)
             },
             |r| r.max_nodes = Some(1),
             None,
@@ -292,7 +265,7 @@ fn generic_resources_are_counted_on_each_node_and_in_all() {
             "for a task each",
             || GresRequest {
                 per_task: 1,
-                ..gpus(GPU)
+                ..GresRequest::none(GPU)
             },
             |r| r.tasks = Some(6),
             Some(&[0, 1]),
@@ -302,7 +275,7 @@ fn generic_resources_are_counted_on_each_node_and_in_all() {
             "two for a task each",
             || GresRequest {
                 per_task: 2,
-                ..gpus(GPU)
+                ..GresRequest::none(GPU)
             },
             |r| r.tasks = Some(3),
             Some(&[0, 1]),
@@ -311,7 +284,7 @@ fn generic_resources_are_counted_on_each_node_and_in_all() {
             "three for a task each",
             || GresRequest {
                 per_task: 3,
-                ..gpus(GPU)
+                ..GresRequest::none(GPU)
             },
             |r| r.tasks = Some(2),
             None,
@@ -321,7 +294,7 @@ fn generic_resources_are_counted_on_each_node_and_in_all() {
             || GresRequest {
                 per_job: 6,
                 cpus_each: 2,
-                ..gpus(GPU)
+                ..GresRequest::none(GPU)
             },
             |_| {},
             Some(&[0, 1]),
@@ -331,7 +304,7 @@ fn generic_resources_are_counted_on_each_node_and_in_all() {
             || GresRequest {
                 per_job: 4,
                 cpus_each: 3,
-                ..gpus(GPU)
+                ..GresRequest::none(GPU)
             },
             |_| {},
             None,
@@ -342,7 +315,7 @@ fn generic_resources_are_counted_on_each_node_and_in_all() {
                 per_job: 1,
                 cpus_each: 1,
                 cpus_by_job: true,
-                ..gpus(GPU)
+                ..GresRequest::none(GPU)
             },
             |r| r.tasks = Some(6),
             Some(&[0, 1]),
@@ -352,7 +325,7 @@ fn generic_resources_are_counted_on_each_node_and_in_all() {
             || GresRequest {
                 per_job: 3,
                 memory_each_mib: 6_000,
-                ..gpus(GPU)
+                ..GresRequest::none(GPU)
             },
             |_| {},
             Some(&[0, 1]),
@@ -362,7 +335,7 @@ fn generic_resources_are_counted_on_each_node_and_in_all() {
             || GresRequest {
                 per_node: 1,
                 memory_each_mib: 16_001,
-                ..gpus(GPU)
+                ..GresRequest::none(GPU)
             },
             |_| {},
             None,
@@ -411,7 +384,7 @@ fn what_is_set_aside_is_gone_for_the_next() {
         request.gres.push(GresRequest {
             per_job: 5,
             memory_each_mib: 4_000,
-            ..gpus(GPU)
+            ..GresRequest::none(GPU)
         });
     });
     let five = Demand::of(&five);
@@ -422,7 +395,7 @@ fn what_is_set_aside_is_gone_for_the_next() {
         request.candidates = request.candidates[..2].to_vec().into();
         request.gres.push(GresRequest {
             per_node: 3,
-            ..gpus(GPU)
+            ..GresRequest::none(GPU)
         });
     };
     let place = ledger.fits(&Demand::of(&request(three)));

@@ -149,7 +149,10 @@ fn what_is_asked_for_in_total_is_to_be_had_of_counted_nodes_alone() {
     let with = |per_job, kind: &[u32]| {
         where_it_fits(&facts, |request| {
             (request.min_nodes, request.max_nodes) = (2, Some(2));
-            request.gres.push(GresRequest { per_job, ..gpus(GPU) });
+            request.gres.push(GresRequest {
+                per_job,
+                ..GresRequest::none(GPU)
+            });
             request.choices = vec![Choice {
                 nodes: request.candidates.clone(),
                 counted: vec![Counted {
@@ -177,7 +180,7 @@ fn few_nodes_that_give_a_bit_of_all_do_where_the_richest_of_one_kind_do_not() {
         (request.tasks, request.max_nodes) = (Some(16), Some(2));
         request.gres.push(GresRequest {
             per_job: 6,
-            ..gpus(GPU)
+            ..GresRequest::none(GPU)
         });
     });
     assert_eq!(found, Some(vec![1, 2]));
